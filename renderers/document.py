@@ -20,7 +20,7 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, thinking_line
+from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, thinking_line, tool_slice
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
@@ -449,6 +449,9 @@ class Document:
         if self.include.output:
             if output and tool.name in _AGENTS:
                 yield Prose(output)  # what a subagent answers is written like any answer
+            elif (part := tool_slice(tool) if output else None) is not None:
+                first = part.start or 1
+                yield Code(part.whole, label=f"output, from line {first}" if first > 1 else "output")
             elif output:
                 yield Code(output, label="output", runs=tuple(tool.runs))
             for image in tool.images:

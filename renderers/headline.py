@@ -14,6 +14,7 @@ from schemas.clean import one_line
 from schemas.diffs import totals
 from schemas.message import PREVIEW, Tool, ToolStatus
 from schemas.session import Session
+from schemas.slices import FILE_INPUTS, Slice, shell_slice, slice_of
 from schemas.values import list_of, texts_of
 
 Tone = Literal["plain", "good", "bad", "warn", "add", "remove"]
@@ -53,16 +54,6 @@ _SEARCHES = {
     **dict.fromkeys(("Glob", "glob", "glob_file_search", "file_search"), "Glob"),
     **dict.fromkeys(("SemanticSearch", "codebase_search", "semantic_search", "sem_search", "codesearch"), "Search"),
 }
-_PATHS = (
-    "file_path",
-    "path",
-    "filePath",
-    "notebook_path",
-    "absolute_path",
-    "target_file",
-    "target_notebook",
-    "filepath",
-)
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "targetDirectory")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_VERBS = {"add": "Write", "delete": "Delete", "move": "Move"}
@@ -83,6 +74,8 @@ class Headline:
     verb: str
     object: str
     outcome: tuple[Outcome, ...]
+    reason: str = ""
+    """Why a change of files failed."""
 
     @property
     def title(self) -> str:
@@ -96,7 +89,7 @@ class Headline:
         for i, outcome in enumerate(self.outcome):
             joined = outcome.tone == "remove" and i and self.outcome[i - 1].tone == "add"
             text += f"{'' if not i else ' ' if joined else ' · '}{outcome.text}"
-        return text
+        return f"{text} · {self.reason}" if self.reason else text
 
 
 def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
@@ -105,10 +98,24 @@ def headline(tool: Tool, workspace_root: str | None = None) -> Headline:
     outcome = list(_status(tool))
     if tool.seconds is not None and tool.seconds >= 0.05:
         outcome.append(Outcome(format_seconds(tool.seconds), "plain"))
-    outcome.extend(facts)
+    if not tool.diffs or tool.status not in (ToolStatus.ERROR, ToolStatus.DENIED):  # what was tried did not happen
+        outcome.extend(facts)
     if tool.images:
         outcome.append(Outcome(plural(len(tool.images), "image"), "plain"))
-    return Headline(_flat(verb) or "tool", _flat(object_), tuple(outcome))
+    return Headline(_flat(verb) or "tool", _flat(object_), tuple(outcome), _reason(tool, workspace_root))
+
+
+def _reason(tool: Tool, root: str | None) -> str:
+    """Return why a change of files came to nothing, in a line; empty where that is known, or the change was made."""
+    unknown = tool.status is ToolStatus.ERROR or (tool.status is ToolStatus.DENIED and not tool.denier)
+    if tool.type != "write" or not unknown:
+        return ""
+    first, _, rest = tool.text.strip().removeprefix("Error: ").partition("\n")
+    if first.endswith(":"):  # it only says that something follows
+        first += f" {rest.strip().partition(chr(10))[0]}"
+    if root:
+        first = first.replace(f"{root.rstrip('/')}/", "")
+    return one_line(first, _OBJECT_LIMIT)
 
 
 def verb_of(tool: Tool) -> str:
@@ -170,6 +177,16 @@ def tool_command(tool: Tool) -> str | None:
     return (shell_text(action.get("command")) or None) if isinstance(action, Mapping) else None
 
 
+def tool_slice(tool: Tool) -> Slice | None:
+    """Return the lines of a file that the use read and showed; None for any other tool."""
+    if tool.status is not ToolStatus.OK or tool.images or tool.spilled or not tool.text.strip():
+        return None
+    if tool.type == "read" and tool.listing is not None:
+        return slice_of(tool.text, tool.input, tool.listing)
+    command = tool_command(tool)
+    return shell_slice(command, tool.text) if command and not tool.runs else None
+
+
 _Facts = tuple[Outcome, ...]
 _What = tuple[str, str, _Facts]
 
@@ -220,7 +237,10 @@ def _status(tool: Tool) -> list[Outcome]:
     """Return the end of a use in words, if it did not simply go well. An exit code says it better than "failed"."""
     if tool.status in (ToolStatus.OK, ToolStatus.ERROR) and tool.exit_code:
         return [Outcome(f"exit {tool.exit_code}", "bad")]
-    return [Outcome(*_MARKS[tool.status])] if tool.status in _MARKS else []
+    if tool.status not in _MARKS:
+        return []
+    words, tone = _MARKS[tool.status]
+    return [Outcome(f"{words} by {tool.denier}" if tool.denier else words, tone)]
 
 
 def _lines(tool: Tool) -> _Facts:
@@ -259,7 +279,7 @@ def _listed(names: list[str]) -> str:
 
 def _read(tool: Tool, root: str | None) -> _What:
     files = [file.get("path") if isinstance(file, Mapping) else file for file in list_of(tool.input.get("files"))]
-    path = relative_path(_text(tool, *_PATHS), root) or _listed([relative_path(f, root) for f in texts_of(files)])
+    path = relative_path(_text(tool, *FILE_INPUTS), root) or _listed([relative_path(f, root) for f in texts_of(files)])
     path = path or _telling(tool, root)
     start = tool.input.get("offset")
     if isinstance(start, int) and not isinstance(start, bool) and start > 1:
@@ -270,7 +290,7 @@ def _read(tool: Tool, root: str | None) -> _What:
 def _write(tool: Tool, root: str | None) -> _What:
     """A change of which no difference is told: it failed, or only names its files."""
     verb = _WRITES[tool.name]
-    if path := _text(tool, *_PATHS):
+    if path := _text(tool, *FILE_INPUTS):
         return verb, relative_path(path, root), ()
     files = _patched(tool)
     kinds = {kind.lower() for kind, _ in files}

@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from renderers.changed_words import Spot, changes_in
 from renderers.document import (
     Close,
     Code,
@@ -34,7 +36,7 @@ from renderers.document import (
     Prose,
 )
 from renderers.facts import exchange_numbers, format_exact
-from renderers.headline import Outcome
+from renderers.headline import Headline
 from renderers.html_colours import coloured
 from renderers.options import Include
 from renderers.places import Part
@@ -86,7 +88,7 @@ def _write(piece: Piece) -> str:
         case Open(title, ending, kind, line):
             words = f"<b>{_text(line.verb)}</b> {_text(line.object)}" if line else _text(title)
             what = f'<span class="what">{words.rstrip()}</span>'
-            end = _outcome(line.outcome) if line else _text(ending)
+            end = _outcome(line) if line else _text(ending)
             summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
             return f'<details class="{kind}">{summary}<div class="body">\n'
         case Close():
@@ -163,24 +165,42 @@ def _fact(fact: Fact) -> str:
     return fact if isinstance(fact, str) else format_exact(fact)
 
 
-def _outcome(outcome: Sequence[Outcome]) -> str:
+def _outcome(line: Headline) -> str:
     text = ""
-    for i, (words, tone) in enumerate(outcome):
-        joined = tone == "remove" and i and outcome[i - 1].tone == "add"
+    for i, (words, tone) in enumerate(line.outcome):
+        joined = tone == "remove" and i and line.outcome[i - 1].tone == "add"
         text += ("" if not i else " " if joined else " · ") + f'<span class="{tone}">{_text(words)}</span>'
-    return text
+    return text + (f" · {_text(line.reason)}" if line.reason else "")
 
 
 def _diff(text: str) -> str:
+    rows: list[str] = []
     lines = text.removesuffix("\n").split("\n")
-    rows = "".join(f"<span{_diff_class(line)}>{_text(line)}</span>" for line in lines)
-    return f'<pre class="diff"><code>{rows}</code></pre>\n'
+    for is_place, group in groupby(range(len(lines)), lambda at: _is_place(lines, at)):
+        part = [lines[at] for at in group]
+        if is_place:
+            rows += (f'<span class="place">{_text(line)}</span>' for line in part)
+            continue
+        for change in changes_in(part):
+            rows += (_diff_line(part[line.at], line.spots) for line in (*change.removed, *change.added))
+    return f'<pre class="diff"><code>{"".join(rows)}</code></pre>\n'
 
 
-def _diff_class(line: str) -> str:
-    if line.startswith(("--- ", "+++ ", "@@")):
-        return ' class="place"'
-    return {"+": ' class="add"', "-": ' class="remove"'}.get(line[:1], "")
+def _diff_line(line: str, spots: list[Spot]) -> str:
+    """A line of a difference; words that changed in it are marked."""
+    text, at = "", 0
+    for start, end in ((start + 1, end + 1) for start, end in spots):
+        text += f"{_text(line[at:start])}<mark>{_text(line[start:end])}</mark>"
+        at = end
+    kind = {"+": ' class="add"', "-": ' class="remove"'}.get(line[:1], "")
+    return f"<span{kind}>{text}{_text(line[at:])}</span>"
+
+
+def _is_place(lines: list[str], at: int) -> bool:
+    """Return whether a line says where the ones below it belong: a file's two names, or a hunk's lines."""
+    if lines[at].startswith("--- "):  # alone, it is a line that went and began with two of them
+        return lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
+    return lines[at].startswith("@@") or (lines[at].startswith("+++ ") and at > 0 and lines[at - 1].startswith("--- "))
 
 
 class _Markdown(MarkdownIt):

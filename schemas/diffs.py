@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas.clean import clean
+from schemas.values import dict_of, list_of, text_of
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _SIDE_BY_SIDE_LIMIT = 4000  # lines; difflib is quadratic at its worst, and such a change is read in an editor
 
 
@@ -24,6 +25,16 @@ class Hunk:
     lines: list[str]
     old_start: int | None = None
     new_start: int | None = None
+    heading: str = field(default="", kw_only=True)
+    """What stands behind its header: Git names the function around it."""
+
+    @property
+    def header(self) -> str:
+        """The line above it in a unified diff: where it stands and how many lines it has of both sides."""
+        olds, news = (len(self.lines) - _count(self.lines, sign) for sign in "+-")
+        start_old = self.old_start if self.old_start is not None else 1
+        start_new = self.new_start if self.new_start is not None else 1
+        return f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@{self.heading}"
 
 
 @dataclass(slots=True)
@@ -51,11 +62,7 @@ class FileDiff:
         new = "/dev/null" if self.operation == "delete" else f"b/{(self.renamed_to or self.path).lstrip('/')}"
         out = [f"--- {old}", f"+++ {new}"]
         for hunk in self.hunks:
-            olds = len(hunk.lines) - _count(hunk.lines, "+")
-            news = len(hunk.lines) - _count(hunk.lines, "-")
-            start_old = hunk.old_start if hunk.old_start is not None else 1
-            start_new = hunk.new_start if hunk.new_start is not None else 1
-            out.append(f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@")
+            out.append(hunk.header)
             out.extend(hunk.lines)
         return "\n".join(out) + "\n"
 
@@ -214,3 +221,137 @@ def diff_from_json(data: object) -> FileDiff | None:
     renamed = data.get("renamedTo")
     diff.renamed_to = clean(renamed) if isinstance(renamed, str) else None
     return diff
+
+
+_PATHS = ("filePath", "file_path", "path", "filepath")
+
+
+def changes_asked(given: Mapping[str, Any]) -> list[FileDiff]:
+    """The changes for which the inputs of a tool ask, by the names that most agents give them."""
+    path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
+    if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
+        return from_v4a(patch)
+    hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
+    if hunks:
+        return [FileDiff(clean(path), "update", hunks)]
+    content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
+    return [added_file(path, content)] if content and path else []
+
+
+def _hunks_of(path: str, edit: Mapping[str, Any]) -> list[Hunk]:
+    """Return the changes of an edit: the old text and the new one, by the names that most agents give."""
+    old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
+    return from_strings(path, old, new).hunks if old or new else []
+
+
+class Passage(NamedTuple):
+    """The lines of a text from `start` to `end` that are the difference of one file."""
+
+    start: int
+    end: int
+    diff: FileDiff
+
+
+_GIT_FILE = "diff --git "
+_GIT_HEADER = re.compile(
+    r"index [0-9a-f]+\.\.|(?:old|new|new file|deleted file) mode \d|(?:dis)?similarity index \d"
+    r"|(?:rename|copy) (?:from|to) "
+)
+_OPERATIONS = {"new file mode": "add", "deleted file mode": "delete", "rename to ": "move"}
+
+
+def passages_in(lines: Sequence[str]) -> Iterator[Passage]:
+    """The differences in what a program printed, as Git and diff write them. A hunk counts whose lines are as many as
+    it says, or which the text breaks off; what only looks like one stays text.
+    """
+    at = 0
+    while at < len(lines):
+        passage = _passage_at(lines, at) if lines[at].startswith((_GIT_FILE, "--- ")) else None
+        if passage is not None:
+            yield passage
+        at = passage.end if passage else at + 1
+
+
+def _passage_at(lines: Sequence[str], start: int) -> Passage | None:
+    """Return the difference of one file that begins there, if one does."""
+    at, diff = start, FileDiff("")
+    if lines[at].startswith(_GIT_FILE):
+        names = lines[at][len(_GIT_FILE) :]
+        diff.path = _without_prefix(names[len(names) // 2 + 1 :])
+        at += 1
+        while at < len(lines) and _GIT_HEADER.match(lines[at]):
+            diff.operation = next((o for head, o in _OPERATIONS.items() if lines[at].startswith(head)), diff.operation)
+            if lines[at].startswith(("rename from ", "rename to ")):
+                _, way, name = lines[at].split(" ", 2)
+                diff.path, diff.renamed_to = (name, None) if way == "from" else (diff.path, name)
+            at += 1
+    if at + 2 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "):
+        old, new = map(_name, lines[at : at + 2])
+        gone, came = new == "/dev/null", old == "/dev/null"
+        diff.operation = "add" if came else "delete" if gone else diff.operation
+        if diff.operation != "move":
+            diff.path = _without_prefix(old if gone else new)
+        at += 2
+        while hunk_end := _hunk_at(lines, at, diff):
+            at = hunk_end
+    return Passage(start, at, diff) if diff.hunks or diff.renamed_to else None
+
+
+def _name(line: str) -> str:
+    """Return the file's name in a line that begins with `--- ` or `+++ `; its time may stand behind it."""
+    return line[4:].partition("\t")[0]
+
+
+def _without_prefix(name: str) -> str:
+    return name[2:] if name[:2] in ("a/", "b/") else name
+
+
+def _hunk_at(lines: Sequence[str], at: int, diff: FileDiff) -> int:
+    """Add the hunk that begins there; return where it ends, 0 if there is none."""
+    match = _HUNK.match(lines[at]) if at < len(lines) else None
+    if match is None:
+        return 0
+    old, new = (1 if match[group] is None else int(match[group]) for group in (2, 4))
+    body: list[str] = []
+    at += 1
+    while at < len(lines) and (old > 0 or new > 0):
+        sign = lines[at][:1] or " "  # blank context may have lost its space
+        if sign != "\\":
+            if sign not in _MARKS:
+                return 0
+            old, new = old - (sign != "+"), new - (sign != "-")
+            body.append(lines[at] or " ")
+        at += 1
+    if old < 0 or new < 0 or not body:
+        return 0
+    at += at < len(lines) and lines[at].startswith("\\ ")
+    diff.hunks.append(Hunk(body, int(match[1]), int(match[3]), heading=match.string[match.end() :]))
+    return at
+
+
+def quoted_diffs(text: str) -> list[FileDiff]:
+    """The differences that somebody wrote by hand: headers may be missing and counts wrong. None where a line is not of
+    a difference.
+    """
+    if text.startswith("*** Begin Patch"):
+        return from_v4a(text)
+    diffs: list[FileDiff] = []
+    before = ""
+    for line in text.split("\n"):
+        if before.startswith("--- ") and line.startswith("+++ "):
+            diffs[-1].hunks[-1].lines.pop()
+            diffs.append(FileDiff(_without_prefix(_name(before if line == "+++ /dev/null" else line))))
+        elif line.startswith("@@"):
+            diffs = diffs or [FileDiff("")]
+            match = _HUNK.match(line)
+            diffs[-1].hunks.append(Hunk([], *((int(match[1]), int(match[3])) if match else ())))
+        elif line[:1] in _MARKS or not line:
+            diffs = diffs or [FileDiff("")]
+            diffs[-1].hunks = diffs[-1].hunks or [Hunk([])]
+            diffs[-1].hunks[-1].lines.append(line)
+        elif not line.startswith((_GIT_FILE, "\\")) and not _GIT_HEADER.match(line):
+            return []
+        before = line
+    for diff in diffs:
+        diff.hunks = [hunk for hunk in diff.hunks if hunk.lines]
+    return [diff for diff in diffs if diff.hunks] if any(diff.added or diff.removed for diff in diffs) else []

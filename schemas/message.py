@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from schemas.clean import Run, clean
 from schemas.diffs import FileDiff, Hunk
+from schemas.slices import Listing
 
 
 class Kind(IntEnum):
@@ -173,6 +174,10 @@ class Tool:
     """The full output was written beside the session; `text` holds it if the file could be read, else its start."""
     summary: str | None = None
     """What the source itself calls the use, where it does."""
+    listing: Listing | None = None
+    """The form in which its agent shows what it read of a file, where it has one."""
+    denier: str = ""
+    """Who denied it, where that is known: "you", "a rule"."""
     formatted: str | None = None
     """What the source shows of the use and its result, as Markdown: shown in place of both (SessionData)."""
 

@@ -8,6 +8,7 @@ from schemas.message import ToolType
 from schemas.providers import provider_of, table
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.published import Published
+from schemas.slices import Listing
 
 
 @lru_cache(64)
@@ -26,6 +27,12 @@ def tool_type(agent: str, name: str) -> ToolType:
     """Return the type of an agent's tool by its name; "unknown" for an unknown agent."""
     found = _agent(agent)
     return "unknown" if found is None else found.tool_type(name)
+
+
+def listing_of(agent: str) -> Listing | None:
+    """Return the form in which an agent's tools show what they read of a file; None for an unknown agent."""
+    found = _agent(agent)
+    return None if found is None else found.listing
 
 
 def id_called(name: str) -> str:

@@ -50,6 +50,8 @@ from viewer.widgets.hits import HitList  # noqa: E402
 NOW = 1_780_000_000.0
 CLOCK = SimpleNamespace(time=lambda: NOW)
 SIZES = ((140, 45), (80, 24))
+WIDE = (200, 60)
+"""Where differences stand side by side."""
 Shot = Callable[[Environment, tuple[int, int]], Awaitable[str]]
 
 
@@ -102,6 +104,11 @@ async def transcript(env: Environment, size: tuple[int, int]) -> str:
 async def diff(env: Environment, size: tuple[int, int]) -> str:
     """Where the code is changed."""
     return await _transcript(demo_session(env), size, "g", "/", *"tomorrow = midnight", "enter", theme="light")
+
+
+async def lines(env: Environment, size: tuple[int, int]) -> str:
+    """Lines of a file that the agent read."""
+    return await _transcript(demo_session(env), size, "g", "/", *"iCalendar", "enter", "escape")
 
 
 async def export(env: Environment, size: tuple[int, int]) -> str:
@@ -263,6 +270,7 @@ async def main() -> None:
         "sessions": sessions,
         "transcript": transcript,
         "diff": diff,
+        "lines": lines,
         "follow": follow,
         "export": export,
         "why": why,
@@ -273,7 +281,7 @@ async def main() -> None:
         "compare": compare,
     }
     for name, shot in shots.items():
-        for size in SIZES:
+        for size in (*SIZES, *[WIDE] * (name == "diff")):
             with demo_home(NOW) as env:
                 svg = await shot(env, size)
             path = FOLDER / f"{name}-{size[0]}x{size[1]}.svg"

@@ -16,11 +16,11 @@ from renderers.facts import (
     usage_line,
 )
 from renderers.headline import context_line, headline, thinking_line
+from renderers.terminal.diff import printed_rows
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
-from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, flat, indented, more_row, title_row
+from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, capped, flat, indented, more_row, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.rows import MIN_WIDTH, Row, crop, expand_tabs, width_of, wrap
-from renderers.terminal.text import output_rows
 from renderers.terminal.tool import tool_block
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, Message
@@ -309,12 +309,9 @@ def _output(message: Message, fold: Fold, look: Look) -> Block:
     block = Block([title_row(look, look.body, glyph, [(label, palette.dim)], [(plural(lines, "line"), palette.dim)])])
     if fold >= Fold.SHORT and text:
         runs = message.parts[0].runs if len(message.parts) == 1 else []
-        limit = SHORT_LINES if fold is Fold.SHORT else look.full
-        rows = output_rows(text, runs, look.width - look.text, palette.output, limit)
-        block.rows.extend(indented(rows, look.text))
-        if lines > limit:
-            block.more = True
-            block.rows.append(more_row(look, look.text, lines - limit))
+        limit = (look.full if fold >= Fold.FULL else SHORT_LINES) + 1
+        rows = printed_rows(text, runs, look.width - look.text, palette, look.highlights, block.wanted, limit)
+        block.rows.extend(capped(indented(rows, look.text), lines, fold, look, block))
     return block
 
 

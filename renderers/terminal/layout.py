@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.terminal.code import Highlights, Want
-from renderers.terminal.folds import FULL_LINES
+from renderers.terminal.folds import FULL_LINES, SHORT_LINES, Fold
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Act, Row, crop, width_of
 
@@ -97,7 +97,7 @@ def title_row(
     """
     left, right = [(flat(text), style) for text, style in left], [(flat(text), style) for text, style in right]
     room = look.measure - column - 2
-    facts = _fitting(right, max(room * 6 // 10, room - 14))
+    facts = _fitting(right, facts_room(room))
     facts_width = sum(width_of(text) for text, _ in facts)
     left_room = room - (facts_width + 2 if facts else 0)
     segments = [Segment(" " * column), glyph, Segment(" ")]
@@ -110,6 +110,11 @@ def title_row(
         segments.append(Segment(" " * (left_room + 2)))
         segments.extend(Segment(text, style) for text, style in facts)
     return Row(segments, column + 2, act=act)
+
+
+def facts_room(room: int) -> int:
+    """Cells of a title row's room that its facts may fill."""
+    return max(room * 6 // 10, room - 14)
 
 
 def flat(text: str) -> str:
@@ -134,3 +139,20 @@ def more_row(look: Look, column: int, count: int, noun: str = "line") -> Row:
     """Says how much is not shown, and shows it when asked."""
     text = crop(f"… {count:,} more {noun}{'' if count == 1 else 's'} (enter)", look.width - column)
     return Row([Segment(" " * column), Segment(text, look.palette.dim)], column + len(text), act="more")
+
+
+def capped(
+    rows: Iterable[Row], lines: int, fold: Fold, look: Look, block: Block, limit: int = SHORT_LINES
+) -> Iterator[Row]:
+    """All rows, or the first ones and a line that says how many there are: of `lines` lines of text."""
+    if fold >= Fold.FULL:
+        limit = look.full
+    seen = 0
+    for shown, row in enumerate(rows):
+        if shown >= limit and row.join == "\n":
+            block.more = True
+            yield more_row(look, look.text, max(1, lines - seen))
+            return
+        if row.join == "\n":
+            seen += 1 + (row.source or "").count("\n")
+        yield row

@@ -15,6 +15,7 @@ from rich.style import Style
 
 from renderers.surplus import keep_surplus_cells
 from renderers.terminal.code import Highlights, Want
+from renderers.terminal.diff import quoted_rows
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, wrap
 from renderers.terminal.table import table_rows
@@ -219,7 +220,9 @@ class _Drawing:
         words = token.info.split()
         language = clean(words[0]).lower() if words else ""
         code = token.content.removesuffix("\n")
-        for row in code_rows(code, language, self._room, self._palette, self._highlights, self._wanted):
+        drawing = (self._room, self._palette, self._highlights, self._wanted)
+        rows = list(quoted_rows(code, *drawing)) if language in ("diff", "patch") else []
+        for row in rows or code_rows(code, language, *drawing):
             self._row(row.segments, row.gutter, row.join, row.source)
         self._gap = True
 

@@ -33,6 +33,9 @@ class Palette:
     add: Style = _PLAIN
     """A line that came; may have a background."""
     remove: Style = _PLAIN
+    add_words: Style = _BOLD
+    """Laid over the words of a line that differ from those of the line for which it came."""
+    remove_words: Style = _BOLD
     add_text: Style = _PLAIN
     """The number of lines that came, within other text."""
     remove_text: Style = _PLAIN

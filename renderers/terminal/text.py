@@ -1,4 +1,4 @@
-"""Text that is not prose: code, what programs printed, differences of files."""
+"""Text that is not prose: code, and what programs printed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.terminal.code import Highlights, Want
+from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row, Span, cut_cells, expand_tabs, slice_spans, width_of
+from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, slice_spans, width_of
 from schemas.clean import Run, Sgr
-from schemas.diffs import FileDiff, Hunk
+from schemas.slices import Slice
 
 MAX_ROW_CHARS = 200_000
 """A line longer than this is shown up to here, with a word about the rest: nobody reads on, and a minified file of
@@ -30,16 +30,52 @@ def code_rows(
     for number, line in enumerate(code.split("\n")):
         spans: list[Span] = [(line, palette.block)]
         if marks is not None and number < len(marks):
-            spans = _coloured(line, marks[number], palette)
+            spans = coloured(line, marks[number], palette, palette.block)
         yield from _code_line(line, spans, inner, palette)
 
 
-def _coloured(line: str, marks: list[tuple[int, str]], palette: Palette) -> list[Span]:
+def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
+    """A slice of a file with the numbers of its lines, in the colours of its language as far as those are worked out;
+    above and below it what was said beside it.
+    """
+    yield from _said_beside(part.before, width, palette)
+    end = len(part.text) if len(part.text) <= MAX_CODE else part.text.rfind("\n", 0, MAX_CODE)
+    want = Want(language_of_path(part.path), part.text[: max(0, end)])
+    marks = highlights.lookup(want)
+    if marks is None and highlights.needs(want):
+        wanted.append(want)
+    lines = part.text.split("\n")
+    digits = 0 if part.start is None else max(3, len(str(part.start + len(lines))))
+    for number, line in enumerate(lines):
+        label = f"{part.start + number:>{digits}}  " if part.start is not None else ""
+        shown = line[:MAX_ROW_CHARS]
+        spans: list[Span] = [(shown, palette.text)]
+        if marks is not None and number < len(marks):
+            spans = coloured(shown, marks[number], palette, palette.text)
+        if "\t" in shown:
+            spans = expand_spans(spans, 4)
+            shown = "".join(text for text, _ in spans)
+        cuts = cut_cells(shown, width - len(label))
+        for start, end, join in cuts:
+            head = [Segment(" " * len(label) if start else label, palette.dim)] if label else []
+            source = line if len(cuts) == 1 and "\t" in line else None
+            yield Row([*head, *slice_spans(spans, start, end)], len(label), join, source)
+        if len(line) > MAX_ROW_CHARS:
+            yield Row([Segment(rest_of_line(len(line), width), palette.dim)])
+    yield from _said_beside(part.after, width, palette)
+
+
+def _said_beside(text: str, width: int, palette: Palette) -> Iterator[Row]:
+    return output_rows(text, (), width, palette.dim) if text else iter(())
+
+
+def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Span]:
+    """A line of code in its colours, on top of `base`. It may be the beginning of the line that was marked."""
     spans: list[Span] = []
     position = 0
     for length, role in marks:
         style = palette.syntax.get(role)
-        spans.append((line[position : position + length], palette.block + style if style else palette.block))
+        spans.append((line[position : position + length], base + style if style else base))
         position += length
     return spans
 
@@ -47,7 +83,7 @@ def _coloured(line: str, marks: list[tuple[int, str]], palette: Palette) -> list
 def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> Iterator[Row]:
     source = line
     if "\t" in line:
-        spans = _expand_spans(spans, 4)
+        spans = expand_spans(spans, 4)
         line = "".join(text for text, _ in spans)
     for start, end, join in cut_cells(line, width):
         segments = [Segment(" ", palette.block), *slice_spans(spans, start, end)]
@@ -56,8 +92,8 @@ def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> It
         yield Row(segments, 1, join, source if start == 0 and end == len(line) else None)
 
 
-def _expand_spans(spans: list[Span], every: int) -> list[Span]:
-    """Tabs as spaces, over pieces of different style."""
+def expand_spans(spans: list[Span], every: int) -> list[Span]:
+    """The same with tabs as spaces, over pieces of different style."""
     out: list[Span] = []
     column = 0
     for text, style in spans:
@@ -65,6 +101,11 @@ def _expand_spans(spans: list[Span], every: int) -> list[Span]:
         column += width_of(expanded)
         out.append((expanded, style))
     return out
+
+
+def rest_of_line(size: int, width: int) -> str:
+    """Say how much of a line is not shown, of which `MAX_ROW_CHARS` are."""
+    return crop(f"… {size - MAX_ROW_CHARS:,} more characters in this line", width)
 
 
 def sgr_style(sgr: Sgr, base: Style) -> Style:
@@ -104,8 +145,7 @@ def output_rows(text: str, runs: Sequence[Run], width: int, base: Style, limit: 
             spans = _run_spans(line, position, runs, next_run, base, styles)
         yield from _output_line(line, spans, width)
         if stop - position > MAX_ROW_CHARS:
-            rest = f"… {stop - position - MAX_ROW_CHARS:,} more characters in this line"
-            yield Row([Segment(rest, base + Style(dim=True))])
+            yield Row([Segment(rest_of_line(stop - position, width), base + Style(dim=True))])
         position = stop + 1
         count += 1
 
@@ -134,41 +174,8 @@ def _run_spans(
 def _output_line(line: str, spans: list[Span], width: int) -> Iterator[Row]:
     source = line if "\t" in line else None
     if source is not None:
-        spans = _expand_spans(spans, 8)
+        spans = expand_spans(spans, 8)
         line = "".join(text for text, _ in spans)
     cuts = cut_cells(line, width)
     for start, end, join in cuts:
         yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)
-
-
-def diff_rows(diff: FileDiff, width: int, palette: Palette) -> Iterator[Row]:
-    """The change of one file: line number, sign, text. The sign is text, so that no colour is needed to read it."""
-    numbered = [h for h in diff.hunks if h.new_start is not None]
-    last = max((max(h.new_start or 0, h.old_start or 0) + len(h.lines) for h in numbered), default=0)
-    digits = max(3, len(str(last))) if numbered else 0
-    for i, hunk in enumerate(diff.hunks):
-        if i:
-            yield Row([Segment(" " * digits + " ⋯", palette.dim)], digits + 2)
-        yield from _hunk_rows(hunk, digits, width, palette)
-
-
-def _hunk_rows(hunk: Hunk, digits: int, width: int, palette: Palette) -> Iterator[Row]:
-    old, new = hunk.old_start, hunk.new_start
-    for line in hunk.lines:
-        sign, body = line[:1] or " ", line[1:]
-        style = {"+": palette.add, "-": palette.remove}.get(sign, palette.text)
-        number = old if sign == "-" else new
-        if sign != "+" and old is not None:
-            old += 1
-        if sign != "-" and new is not None:
-            new += 1
-        label = f"{number if number is not None else '':>{digits}} " if digits else ""
-        shown = expand_tabs(body[:MAX_ROW_CHARS], 4)
-        cuts = cut_cells(shown, width - len(label) - 3)
-        for start, end, join in cuts:
-            first = start == 0
-            row = [Segment(label if first else " " * len(label), palette.dim)] if label else []
-            text = f"{sign if first else ' '} {shown[start:end]}"
-            fill = " " * (width - len(label) - width_of(text)) if sign in "+-" else ""
-            row.append(Segment(text + fill, style))
-            yield Row(row, len(label) + (0 if first else 2), join, line if len(cuts) == 1 else None)

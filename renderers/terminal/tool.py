@@ -10,19 +10,22 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
-from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command
+from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command, tool_slice
 from renderers.inputs import json_text
 from renderers.terminal.code import language_of_path
+from renderers.terminal.diff import diff_rows, printed_rows
+from renderers.terminal.diff import title_row as diff_title
 from renderers.terminal.folds import SHORT_LINES, Fold
-from renderers.terminal.layout import CLOSED, OPEN, Block, Look, indented, more_row, title_row
+from renderers.terminal.layout import CLOSED, OPEN, Block, Look, capped, facts_room, indented, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import Row, width_of
-from renderers.terminal.text import code_rows, diff_rows, output_rows
+from renderers.terminal.rows import Row, crop, width_of
+from renderers.terminal.text import code_rows, slice_rows
 from schemas.clean import one_line
-from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, changes_asked
 from schemas.images import picture_in
 from schemas.message import Message, Part, Tool, ToolStatus
+from schemas.slices import Slice
 
 _BAD = frozenset({ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED})
 _SOURCE_KEYS = frozenset({"code", "new_source", "patch", "input", "edits", *OLD_TEXTS, *NEW_TEXTS, *WHOLE_TEXTS})
@@ -42,8 +45,13 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
         if tool.formatted:
             block.rows.extend(_formatted(tool.formatted, fold, look, block))
         else:
-            block.rows.extend(_input(tool, head, fold, look, block, workspace_root))
-            block.rows.extend(_output(tool, fold, look, block))
+            part = tool_slice(tool)
+            given = _input(tool, head, part, fold, look, block, workspace_root)
+            result = _output(tool, part, fold, look, block)
+            # Why a change came to nothing stands before what was tried.
+            undone = tool.type == "write" and tool.status in _BAD
+            for rows in (result, given) if undone else (given, result):
+                block.rows.extend(rows)
         block.rows.extend(_notes(tool, look))
     return block
 
@@ -56,7 +64,13 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
         (head.verb, palette.bad if bad else palette.tool),
         (f" {head.object}" if head.object else "", palette.target),
     ]
-    return title_row(look, look.body, glyph, left, _outcome(head, bad, palette))
+    right = _outcome(head, bad, palette)
+    if head.reason:
+        room = look.measure - look.body - 2
+        room = min(room - min(width_of(head.title), room * 4 // 10) - 2, facts_room(room))
+        reason = crop(head.reason, room - sum(width_of(text) for text, _ in right) - 3)
+        right += [(f" · {reason}", palette.text)] if reason else []
+    return title_row(look, look.body, glyph, left, right)
 
 
 def _outcomes(head: Headline, running: bool, subagent: str) -> tuple[Outcome, ...]:
@@ -97,17 +111,18 @@ def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:
 
 
 def _input(
-    tool: Tool, head: Headline, fold: Fold, look: Look, block: Block, workspace_root: str | None
+    tool: Tool, head: Headline, part: Slice | None, fold: Fold, look: Look, block: Block, workspace_root: str | None
 ) -> Iterator[Row]:
     """Draw the input of the use, as far as its line does not say it already."""
-    if tool.diffs:
-        yield from _changes(tool, fold, look, block, workspace_root)
+    changes = tool.diffs or (changes_asked(tool.input) if tool.type == "write" and tool.status in _BAD else [])
+    if changes:
+        yield from _changes(changes, fold, look, block, workspace_root)
         return
     command = tool_command(tool)
     if command is not None:
         if command.strip() not in head.object or _is_cut(head, look):
             rows = code_rows(command, "bash", look.width - look.text, look.palette, look.highlights, block.wanted)
-            yield from _capped(indented(rows, look.text), command.count("\n") + 1, fold, look, block)
+            yield from capped(indented(rows, look.text), command.count("\n") + 1, fold, look, block)
         return
     if (todos := _todo_items(tool)) is not None:
         yield from _todos(todos, look)
@@ -115,6 +130,8 @@ def _input(
     for name, value in tool.input.items():
         if value is None or value == "" or _said(value, head):
             continue
+        if part is not None and part.start is not None and isinstance(value, int):
+            continue  # where the slice begins and ends, which its numbers tell
         yield from _argument(name, value, tool, fold, look, block)
 
 
@@ -151,35 +168,19 @@ def _argument(name: str, value: Any, tool: Tool, fold: Fold, look: Look, block: 
         rows = code_rows(value, language_of_path(path), width, palette, look.highlights, block.wanted)
     else:
         rows = prose_rows(value, width, palette.target)
-    yield from _capped(indented(rows, column), lines, fold, look, block)
+    yield from capped(indented(rows, column), lines, fold, look, block)
 
 
-def _changes(tool: Tool, fold: Fold, look: Look, block: Block, root: str | None) -> Iterator[Row]:
-    for diff in tool.diffs:
-        lines = sum(len(hunk.lines) for hunk in diff.hunks)
-        if len(tool.diffs) > 1 or diff.renamed_to:
-            name = f"{diff.operation} {relative_path(diff.path, root)}"
+def _changes(diffs: list[FileDiff], fold: Fold, look: Look, block: Block, root: str | None) -> Iterator[Row]:
+    for diff in diffs:
+        lines = sum(len(hunk.lines) + 1 for hunk in diff.hunks) - 1
+        if len(diffs) > 1 or diff.renamed_to:
+            name = relative_path(diff.path, root)
             name += f" → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else ""
-            yield from indented(prose_rows(name, look.width - look.text, look.palette.tool), look.text)
-        rows = diff_rows(diff, look.width - look.text, look.palette)
+            yield from indented([diff_title(diff, name, look.width - look.text, look.palette)], look.text)
+        rows = diff_rows(diff, look.width - look.text, look.palette, look.highlights, block.wanted)
         # A change is what one opens an edit for, so more of it stands there at once than of an output.
-        yield from _capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)
-
-
-def _capped(
-    rows: Iterator[Row], lines: int, fold: Fold, look: Look, block: Block, limit: int = SHORT_LINES
-) -> Iterator[Row]:
-    """All rows, or the first ones and a line that says how many there are: of `lines` lines of text."""
-    if fold >= Fold.FULL:
-        limit = look.full
-    seen_lines = 0
-    for shown, row in enumerate(rows):
-        if shown >= limit and row.join == "\n":
-            block.more = True
-            yield more_row(look, look.text, max(1, lines - seen_lines))
-            return
-        seen_lines += row.join == "\n"
-        yield row
+        yield from capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)
 
 
 def _todo_items(tool: Tool) -> list[dict[str, Any]] | None:
@@ -202,21 +203,25 @@ def _todos(items: list[dict[str, Any]], look: Look) -> Iterator[Row]:
 # -- output ----------------------------------------------------------------------------------------------------------
 
 
-def _output(tool: Tool, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
+def _output(tool: Tool, part: Slice | None, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
     """Draw the result of the use."""
     text = tool.text.rstrip("\n")
     if not text.strip() or (tool.diffs and tool.status is ToolStatus.OK):
         return
     width = look.width - look.text - 2
     lines = text.count("\n") + 1
+    if part is not None:
+        rows = slice_rows(part, width + 2, look.palette, look.highlights, block.wanted)
+        yield from capped(indented(rows, look.text), part.whole.count("\n") + 1, fold, look, block)
+        return
     if (tool.type == "task" or tool.subagent is not None) and not tool.runs:
         rows = iter(markdown_rows(text, min(width, look.prose), look.palette, look.highlights, block.wanted))
     else:
         limit = (look.full if fold >= Fold.FULL else SHORT_LINES) + 1
-        rows = output_rows(text, tool.runs, width, look.palette.output, limit)
+        rows = printed_rows(text, tool.runs, width, look.palette, look.highlights, block.wanted, limit)
     bar = Segment("│ ", look.palette.rule)
     barred = (Row([bar, *row.segments], row.gutter + 2, row.join, row.source, row.act) for row in rows)
-    yield from _capped(indented(barred, look.text), lines, fold, look, block)
+    yield from capped(indented(barred, look.text), lines, fold, look, block)
 
 
 def _formatted(text: str, fold: Fold, look: Look, block: Block) -> Iterator[Row]:
@@ -224,7 +229,7 @@ def _formatted(text: str, fold: Fold, look: Look, block: Block) -> Iterator[Row]
     text = text.strip("\n")
     width = min(look.width - look.text, look.prose)
     rows = markdown_rows(text, width, look.palette, look.highlights, block.wanted)
-    yield from _capped(indented(iter(rows), look.text), text.count("\n") + 1, fold, look, block)
+    yield from capped(indented(iter(rows), look.text), text.count("\n") + 1, fold, look, block)
 
 
 def _notes(tool: Tool, look: Look) -> Iterator[Row]:

@@ -232,6 +232,7 @@ TOOL: Facts = (
     Fact("images", lambda tool: [_tell_image(part) for part in tool.images] or None, _take_images),
     _fact("subagent", "subagent", "word"),
     _fact("spilled", "spilled", "yes"),
+    _fact("denier", "denier", "line"),
 )
 """What is known of a tool use and has no place in 1.0."""
 

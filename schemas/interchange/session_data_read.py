@@ -41,7 +41,7 @@ from schemas.interchange.session_data_parts import (
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
 from schemas.provider import Format, Head, Reading, Saved
-from schemas.published import id_called
+from schemas.published import id_called, listing_of
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record
 from schemas.session import Change, Exchange, Op, Session, Subagent
@@ -494,6 +494,8 @@ def _made(session: Session, index: int, opened: _Opened, number: int, block: int
         figures=as_line(ours.get("figures")),
         metadata=metadata,
     )
+    if message.tool is not None:
+        message.tool.listing = listing_of(session.provider)
     counts = group < len(session.groups) and session.groups.last[group] == index
     if counts and tells_own(session.provider) and "kind" not in ours and (told := untold_tokens(data.get("usage"))):
         metadata.setdefault("tokens", told)

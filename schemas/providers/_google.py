@@ -13,6 +13,7 @@ from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import image_part
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of
 
@@ -34,6 +35,7 @@ class Google(Lines):
     """The declarations that both agents share."""
 
     marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    listing = Listing()
     uuids = True
     copies = False  # a record that is written again may bring back what was taken back
     reuses = True

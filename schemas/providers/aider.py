@@ -58,6 +58,7 @@ class Aider(Prose):
     marks = (b"aider chat started at",)
     files = (".aider.chat.history.md",)
     lacks = frozenset({Lack.TOKENS, Lack.TIMES, Lack.RESULTS})
+    deniers = ((r"\?.*: *[Nn]\w*$|^Skipping edits", "you"),)
     tools = {"edit": "write", "shell": "shell"}
 
     def locations(self, env: Environment) -> list[Location]:

@@ -24,6 +24,7 @@ from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_fig
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
+from schemas.slices import Listing
 from schemas.values import dict_of, list_of, text_of, when, whole
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Cline(Document):
     files: ClassVar[tuple[str, ...]] = (f"*/*{_ENDING}", f"sessions/*/*{_ENDING}", f"tasks/*/{tasks.HISTORY}")
     marks: ClassVar[tuple[bytes, ...]] = (b'"role"', b'"say"', b'"ask"', b'"messages"')
     resume: ClassVar[tuple[str, ...]] = ("cline", "--id")
+    listing = Listing(r"(\d+) \| ?")
     tools = tasks.TOOLS | {
         "run_commands": "shell", "read_files": "read", "search_codebase": "search", "fetch_web_content": "read",
         "web_search": "search", "editor": "write", "apply_patch": "write", "spawn_agent": "task",

@@ -16,6 +16,7 @@ from schemas.providers.kit.blocks import figures_in, message_items, texts_in
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
+from schemas.slices import Listing
 from schemas.values import dict_of, list_of, text_of, when
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Continue(Document):
     files = ("*.json",)
     lacks = frozenset({Lack.TIMES, Lack.THINKING, Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("cn", "--resume")
+    listing = Listing(head=r"Content of .*:\n")
     tools = {
         "Bash": "shell", "runTerminalCommand": "shell", "Read": "read", "readFile": "read", "Fetch": "read",
         "Write": "write", "writeFile": "write", "Edit": "write", "MultiEdit": "write", "editFile": "write",

@@ -20,6 +20,7 @@ from schemas.providers.kit.files import Files
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Total, Turn, Use
 from schemas.records import read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
@@ -50,6 +51,7 @@ class Droid(Tree):
     lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("droid", "--resume")
     running = Running(questions=("AskUser",), plans=("ExitSpecMode",))
+    listing = Listing()
     tools = {
         "Execute": "shell", "Script": "shell", "Read": "read", "FetchUrl": "read", "Create": "write", "Edit": "write",
         "MultiEdit": "write", "ApplyPatch": "write", "LS": "search", "Glob": "search", "Grep": "search", "WebSearch":

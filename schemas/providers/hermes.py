@@ -12,6 +12,7 @@ from schemas.providers.kit.bases import Data, Database, Home, columns_of, diff_o
 from schemas.providers.kit.blocks import calls_in, texts_in
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total
 from schemas.records import read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
 
@@ -39,6 +40,7 @@ class Hermes(Database):
     files = ("state.db", "profiles/*/state.db")
     lacks = frozenset({Lack.TOKENS})
     resume: ClassVar[tuple[str, ...]] = ("hermes", "--resume")
+    listing = Listing(r" *(\d+)\|")
     tools = {
         "terminal": "shell", "process": "shell", "execute_code": "shell", "read_file": "read", "web_extract": "read",
         "vision_analyze": "read", "write_file": "write", "patch": "write", "search_files": "search", "web_search":

@@ -21,6 +21,7 @@ from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, whole
 
@@ -85,6 +86,7 @@ class KimiCli(Lines):
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     history: ClassVar[type[History]] = Wire
     resume = ("kimi", "--session")
+    listing = Listing(r" *(\d+)\t")
     tools = {
         "Shell": "shell", "Bash": "shell", "CMD": "shell", "ReadFile": "read", "ReadMediaFile": "read", "FetchURL":
         "read", "WriteFile": "write", "StrReplaceFile": "write", "PatchFile": "write", "Grep": "search", "Glob":

@@ -20,6 +20,7 @@ from schemas.providers.kit.files import object_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use
+from schemas.slices import Listing
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, text_of, when, whole
 
@@ -58,6 +59,7 @@ class KimiCode(Lines):
     recount = "largest"
     resume = ("kimi", "--session")
     running = Running(questions=("AskUser",))
+    listing = Listing(r" *(\d+)\t")
     tools = {
         "Bash": "shell", "Shell": "shell", "BashOutput": "shell", "KillShell": "shell", "Read": "read", "ReadFile":
         "read", "FetchURL": "read", "ReadMediaFile": "read", "Write": "write", "WriteFile": "write", "Edit": "write",

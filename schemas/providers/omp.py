@@ -12,6 +12,7 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.words import Child, Fact, Item, Link, Say, Task
 from schemas.providers.pi import PRINTED, Pi, PiStream, keeps_titles
+from schemas.slices import Listing
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class OhMyPi(Pi):
         Home("$PI_CODING_AGENT_DIR/sessions", "PI_CODING_AGENT_DIR"),
         Home(".omp/agent/sessions"),
     )
+    listing = Listing(r"(\d+):")
     resume = ("omp", "--resume")
 
     def is_mine(self, head: Head) -> bool:
@@ -64,6 +66,7 @@ class OhMyPiStream(PiStream):
 
     id = OhMyPi.id
     name = OhMyPi.name
+    listing = OhMyPi.listing
     formats = (Format("Oh My Pi, `--mode json`", "Pi's events, and advisor_cost_changed or a prompt's attribution"),)
 
     def prints(self, record: Data) -> bool:

@@ -20,6 +20,7 @@ from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Child, Count, Item, Piece, Say, Skip, Task, Turn, Use
 from schemas.records import Record
+from schemas.slices import Listing
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class OpenCode(Stores):
     marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3", b'"projectID"')
     resume = ("opencode", "--session")
     silent = frozenset({"agent-switched", "location-switched", "model-switched"})
+    listing = Listing(first="offset", tail=r"\((?:End of file|File has more lines|Showing lines|Output capped).*\)")
     tools = {
         "bash": "shell", "read": "read", "webfetch": "read", "write": "write", "edit": "write", "multiedit": "write",
         "patch": "write", "apply_patch": "write", "glob": "search", "grep": "search", "list": "search",

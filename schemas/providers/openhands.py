@@ -16,6 +16,7 @@ from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import Files, bytes_in, object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Use
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
 
@@ -48,6 +49,7 @@ class OpenHands(Tree):
     files: ClassVar[tuple[str, ...]] = (f"*/{_STATE}",)
     recount = "largest"
     resume: ClassVar[tuple[str, ...]] = ("openhands", "--resume")
+    listing = Listing(r" *(\d+)\t")
     tools = {
         "terminal": "shell", "execute_bash": "shell", "file_editor": "write", "str_replace_editor": "write",
         "apply_patch": "write", "planning_file_editor": "write", "grep": "search", "glob": "search", "task": "task",

@@ -19,6 +19,7 @@ from schemas.providers.kit.history import Chain, History
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
@@ -76,6 +77,7 @@ class Pi(Lines):
     marks: ClassVar[tuple[bytes, ...]] = (b'"cwd"',)
     resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
     running = Running(variables=("PI_SESSION_ID", "PI_SESSION_FILE"), asks=False)
+    listing = Listing(first="offset", tail=r"\[(?:Showing lines|\d+ more lines) .*\]")
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
         "find": "search", "ls": "search", "task": "task", "todo": "task",

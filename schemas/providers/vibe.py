@@ -18,6 +18,7 @@ from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Total, Turn, Use
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
 
@@ -50,6 +51,7 @@ class Vibe(Tree):
     files = ("unified/*/CURRENT", "session_*/messages.jsonl")
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     resume = ("vibe", "--resume")
+    listing = Listing(r" *(\d+)→")
     tools = {
         "bash": "shell", "read_file": "read", "read": "read", "web_fetch": "read", "write_file": "write",
         "edit": "write", "search_replace": "write", "grep": "search", "glob": "search", "list_files": "search",

@@ -77,6 +77,10 @@ def diff(path: str, added: int, removed: int, **more: Any) -> FileDiff:
         (tool("Hologram", input={"size": 3}), "Hologram size 3"),
         (tool("", input={}), "tool"),
         (tool("Edit", "write", input={"file_path": "a"}, status=ToolStatus.DENIED), "Edit a | denied"),
+        (
+            tool("Edit", "write", status=ToolStatus.ERROR, text="Script error:\nNo file b", diffs=[diff("b", 1, 1)]),
+            "Edit b | failed · Script error: No file b",
+        ),
         (tool("Bash", "shell", input={"command": "sleep 9"}, status=ToolStatus.PENDING), "$ sleep 9 | no result"),
         (tool("Bash", "shell", input={"command": "x"}, status=ToolStatus.INTERRUPTED), "$ x | interrupted"),
         (tool("Glob", "search", "a\nb", input={}), "Glob | 2 files"),

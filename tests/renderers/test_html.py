@@ -163,3 +163,15 @@ def test_hostile_texts_cannot_break_the_page(first: str, second: str) -> None:
             assert value.startswith("text-align:")
     if first.strip():
         assert first in read.text
+
+
+def test_words_that_changed_are_marked_in_a_difference() -> None:
+    hand = Hand()
+    hand.prompt("go")
+    lines = ["-f(<a>, 1)", "+f(<a>, 2)", "--- a comment", " same"]
+    hand.tool(Tool("Edit", "write", "t", {}, diffs=[FileDiff("a.sql", hunks=[Hunk(lines, 1, 1)])]))
+    page = "".join(render(hand.session, Include()))
+    assert '<span class="remove">-f(&lt;a&gt;, <mark>1</mark>)</span>' in page
+    assert '<span class="add">+f(&lt;a&gt;, <mark>2</mark>)</span>' in page
+    assert '<span class="remove">--- a comment</span><span> same</span>' in page
+    assert '<span class="place">--- a/a.sql</span><span class="place">+++ b/a.sql</span>' in page

@@ -10,15 +10,18 @@ from rich.style import Style
 
 from renderers.terminal.block import render_block
 from renderers.terminal.code import Highlights
+from renderers.terminal.diff import diff_rows
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import Block, Look
 from renderers.terminal.palette import Palette
-from renderers.terminal.text import diff_rows, output_rows
+from renderers.terminal.text import output_rows
 from schemas.clean import clean_styled
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
+from schemas.slices import Listing
 from schemas.usage import TokenUsage
 from tests.support import Hand
+from viewer.transcript.select import rows_text, tool_source
 
 LOOK = Look(90, Palette(), Highlights())
 
@@ -255,3 +258,38 @@ def test_context_apart_from_other_context_is_a_line_of_its_own() -> None:
     hand.note(Kind.CONTEXT, "copied", "d", flags=Flag.INHERITED)
     table = hand.session.messages
     assert [table.joined(i) for i in (0, 2, 4, 5)] == [range(i, i + 1) for i in (0, 2, 4, 5)]
+
+
+def test_a_change_that_failed_says_why_before_what_was_tried() -> None:
+    hand = Hand()
+    given = {"file_path": "/w/a.py", "old_string": "one", "new_string": "two"}
+    why = "String to replace not found in file.\nString: one"
+    index = hand.tool(Tool("Edit", "write", "t", given, text=why, status=ToolStatus.ERROR))
+    line, *rest = texts(draw(hand, index, Fold.SHORT))
+    assert line.endswith("✗ failed · String to replace not found in file.")
+    assert [row.strip() for row in rest] == [
+        "│ String to replace not found in file.", "│ String: one", "- one", "+ two",
+    ]  # fmt: skip
+    narrow = texts(draw(hand, index, Fold.LINE, Look(50, Palette(), Highlights())))[0]
+    assert "Edit a.py" in narrow.replace("/w/", "") and "✗ failed · String to" in narrow and narrow.endswith("…")
+
+
+@pytest.mark.parametrize(("denier", "end"), [("you", "✗ denied by you"), ("a rule", "✗ denied by a rule")])
+def test_what_was_denied_says_who_denied_it(denier: str, end: str) -> None:
+    hand = Hand()
+    tool = Tool("Write", "write", "t", {"file_path": "a", "content": "x"}, text="No.", status=ToolStatus.DENIED)
+    tool.denier = denier
+    assert texts(draw(hand, hand.tool(tool), Fold.LINE))[0].endswith(end)
+
+
+def test_lines_of_a_file_have_numbers_and_are_copied_without_them() -> None:
+    hand = Hand()
+    text = "\n".join(f"{n:>6}→\tline {n}" for n in range(8, 40))
+    tool = Tool("Read", "read", "t", {"file_path": "a.py", "offset": 8}, text=text, listing=Listing(r" *(\d+)→"))
+    index = hand.tool(tool)
+    block = draw(hand, index, Fold.SHORT)
+    assert [row.text for row in block.rows[1:3]] == ["       8      line 8", "       9      line 9"]
+    assert texts(block)[-1].strip() == "… 16 more lines (enter)"
+    assert rows_text(block.rows[1:3]) == "\tline 8\n\tline 9"
+    assert tool_source(tool).split("\n")[1:3] == ["\tline 8", "\tline 9"]
+    assert tool.text == text

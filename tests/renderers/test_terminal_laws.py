@@ -17,6 +17,7 @@ from renderers.terminal.rows import Row
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import from_strings, from_structured_patch, from_unified, from_v4a
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
+from schemas.slices import Listing
 from schemas.usage import TokenUsage
 from tests.support import Hand
 
@@ -25,7 +26,7 @@ PIECE = st.one_of(
         ["a", " ", "word ", "\t", "\n", "\r\n", "\x1b[31m", "\u2028", "\u202e", "漢字", "👩\u200d👩\u200d👧", "🇯🇵",
          "e\u0301", "\u200b", "x" * 90, "表" * 50, "\n\n", "    ", "```\n", "```py\n", "**", "`", "- ", "1. ", "> ",
          "# ", "| a | b |\n|---|---|\n| 1 | 2\t|\n", "[l](http://x.example/", ")", "![", "&#9;", "&#10;", "&Tab;",
-         "<b>", "---\n", "- [ ] ", "+", "-"]
+         "<b>", "---\n", "- [ ] ", "+", "-", "```diff\n", "\n--- a\n+++ b\n@@ -1,2 +1,2 @@ f\n", "\n-a b\n+a c\n"]
     ),
     st.characters(),
 )  # fmt: skip
@@ -77,6 +78,7 @@ def tools(draw: st.DrawFn) -> Tool:
         spilled=draw(st.booleans()),
         images=[Part("image", "", clean(draw(LINE)), 5)] if draw(st.booleans()) else [],
         subagent=draw(st.one_of(st.none(), st.just("a"))),
+        listing=draw(st.sampled_from([None, Listing(), Listing(r" *(\d+)[|]")])),
     )
 
 
@@ -90,7 +92,7 @@ def check(rows: list[Row], width: int) -> None:
         assert 0 <= row.gutter <= len(row.text)
 
 
-WIDTHS = st.one_of(st.integers(20, 60), st.sampled_from([78, 138]))
+WIDTHS = st.one_of(st.integers(20, 60), st.sampled_from([78, 138, 158]))
 FLAGS = st.sampled_from([Flag(0), Flag.REWOUND, Flag.INHERITED, Flag.WITHHELD])
 
 

@@ -17,6 +17,8 @@ from schemas.diffs import (
     from_structured_patch,
     from_unified,
     from_v4a,
+    passages_in,
+    quoted_diffs,
     totals,
 )
 
@@ -147,6 +149,47 @@ def test_any_text_is_survived(text):
     from_v4a("*** Begin Patch\n*** Update File: x\n" + text)
     from_unified("f", "@@ -1 +1 @@\n" + text)
     from_strings(text, text, text + "x")
+    quoted_diffs("-a\n" + text)
+    list(passages_in(("--- a\n+++ b\n@@ -1 +1 @@\n" + text).split("\n")))
+
+
+hunk_lines = st.lists(st.tuples(st.sampled_from(" +-"), st.text("ab+-@", max_size=3)).map("".join), min_size=1)
+files = st.builds(
+    FileDiff,
+    st.sampled_from(["a.py", "dir/b c.txt"]),
+    hunks=st.lists(st.builds(Hunk, hunk_lines, st.integers(1, 99), st.integers(1, 99)), min_size=1, max_size=3),
+)
+noise = st.lists(st.sampled_from(["text", "", "+ listed", "- listed", "@@ no", "diff --git", "*** x"]), max_size=3)
+
+
+@given(st.lists(st.tuples(noise, files), max_size=3), noise)
+def test_differences_are_found_where_they_begin_and_end(parts, rest):
+    lines, places = [], []
+    for before, diff in parts:
+        unified = diff.unified().rstrip("\n").split("\n")
+        lines += before
+        places.append((len(lines), len(lines) + len(unified), diff))
+        lines += unified
+    found = list(passages_in([*lines, *rest]))
+    assert [(one.start, one.end, one.diff.path) for one in found] == [(a, b, diff.path) for a, b, diff in places]
+    for one, (_, _, diff) in zip(found, places, strict=True):
+        assert [hunk.lines for hunk in one.diff.hunks] == [hunk.lines for hunk in diff.hunks]
+
+
+@pytest.mark.parametrize(
+    ("head", "operation", "path", "renamed"),
+    [
+        ("diff --git a/x y b/x y\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x y", "add", "x y", None),
+        ("diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null", "delete", "x", None),
+        ("diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y", "move", "x", "y"),
+        ("--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00", "update", "new/x", None),
+    ],
+)
+def test_what_git_says_of_a_file(head, operation, path, renamed):
+    (found,) = passages_in(f"{head}\n@@ -1 +1 @@ def f():\n-a\n+b".split("\n"))
+    diff = found.diff
+    assert (diff.operation, diff.path, diff.renamed_to) == (operation, path, renamed)
+    assert diff.hunks[0].heading == " def f():"
 
 
 def test_escapes_do_not_get_through():

@@ -61,6 +61,9 @@ def test_words_and_facts_can_be_read_on_every_ground(theme) -> None:
     for ground in (theme.background, theme.surface):
         for colour in colours:
             assert contrast(colour, ground) >= 4.3, (colour, ground)
+    for colour in (theme.success, theme.error):  # the words of a line that changed
+        ground = Color.parse(theme.background) + Color.parse(colour).multiply_alpha(0.3)
+        assert contrast(theme.foreground, ground.hex) >= 4.3, (colour, ground)
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
@@ -404,3 +407,16 @@ async def test_the_demo_says_that_it_is_one() -> None:
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW, word="demo"))  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)):
         assert str(app.screen.query_one(TitleBar).render()).startswith("turnlog demo   ")
+
+
+@pytest.mark.parametrize(("key", "above"), [("home", False), ("end", True)])
+async def test_a_toast_stands_away_from_the_line_that_it_speaks_of(key: str, above: bool) -> None:
+    app = browser(*(summary(f"s{n}", title=f"session {n}") for n in range(60)))
+    async with app.run_test(size=(60, 20), notifications=True) as pilot:
+        await pilot.press(key)
+        app.say("Something about this session.")
+        await until(pilot, lambda: bool(app.screen.query("Toast")))
+        await pilot.pause()
+        toast, row = app.screen.query_one("Toast").region, app.screen.query_one(SessionList).cursor_row
+        assert row is not None and not toast.y <= row < toast.bottom
+        assert (toast.bottom < row) is above

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from renderers.options import MAX_COMMENT
 from schemas.message import Tool
@@ -66,9 +67,10 @@ async def test_raw_records_are_copied_without_secrets_too() -> None:
         await pilot.press("x")
         await pilot.pause()
         await pilot.press("y")
-        assert notice(pilot).startswith("Copied all of it: ")
+        hint = pilot.app.screen.query_one("#dialog-hint", Static)
+        assert str(hint.content).startswith("Copied all of it: ")  # no toast, which would cover it
         await pilot.press("c")
-        assert "nothing in it is replaced" in notice(pilot)
+        assert "nothing in it is replaced" in str(hint.content)
 
 
 async def test_an_exchange_is_short_and_its_size_is_said() -> None:

@@ -6,16 +6,20 @@ import pytest
 from textual.events import MouseScrollDown
 
 from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
+from tests.viewer.transcripts import Written, story
+from tests.waiting import until
 from viewer.screens.app import TurnlogApp
 from viewer.screens.bindings import TABLES, Config, key_name
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.dialog import Dialog, keys_text
 from viewer.screens.help import HelpScreen, help_text
+from viewer.screens.transcript import TranscriptScreen
 from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_help_says_every_action_and_all_its_keys(table: str) -> None:
-    lines = help_text(TABLES[table]).plain.split("\n")
+    lines = help_text(TABLES[table], 1000).plain.split("\n")
     assert len(lines) == len(TABLES[table])
     for line, key in zip(lines, TABLES[table], strict=True):
         assert line.endswith(key.help)
@@ -128,3 +132,22 @@ async def test_the_wheel_scrolls_the_help() -> None:
         await pilot._post_mouse_events([MouseScrollDown], "#keys-scroll", offset=(5, 5), button=0)
         await pilot.pause()
         assert app.screen.query_one("#keys-scroll").scroll_offset.y > 0
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+@pytest.mark.parametrize("key", ["question_mark", "tab", "w", "x", "e"])
+async def test_every_dialog_of_a_transcript_shows_its_hint(key: str, size: tuple[int, int]) -> None:
+    app = TurnlogApp()
+    app.start_with(TranscriptScreen(Written(story(12))))
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.query_one("#dialog-hint").size)
+        screen = app.screen
+        hint, box = screen.query_one("#dialog-hint").region, screen.query_one("#dialog").region
+        assert hint.height and box.contains_region(hint) and screen.region.contains_region(box)
+
+
+async def test_a_text_beside_a_key_stays_in_its_column() -> None:
+    keys = keys_text([("a", "one two three four"), ("b", "five")], 3, 12)
+    assert keys.plain.split("\n") == ["a  one two", "   three", "   four", "b  five"]

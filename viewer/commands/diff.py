@@ -120,10 +120,11 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from rich.style import Style
     from rich.text import Text
 
+    from renderers.terminal.diff import diff_rows
     from renderers.terminal.palette import Palette
-    from renderers.terminal.text import diff_rows
 
-    palette = Palette(add=Style(color="green"), remove=Style(color="red"))
+    words = Style(reverse=True)
+    palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)
     for row in diff_rows(diff, screen.width, palette):
         screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
 

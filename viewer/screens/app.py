@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -143,6 +143,14 @@ class TurnlogApp(App[None]):
         self.notify(
             text, title=title, severity="error" if bad else "information", markup=False, timeout=8 if bad else 5
         )
+
+    def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
+        """A notice, at that edge of the screen from which the cursor is farther: it may speak of its line."""
+        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptWindow, RowList"))
+        low = any(row is not None and 2 * row > self.size.height for row in rows)
+        for rack in self.screen.query("ToastRack"):
+            rack.set_class(low, "-top")
+        super().notify(message, markup=False, **options)
 
     def action_command_palette(self) -> None:
         """Show all commands."""

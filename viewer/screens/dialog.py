@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from textwrap import wrap
 from typing import Any, ClassVar, TypeVar
 
 from textual import on
@@ -9,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click
+from textual.events import Click, Resize
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
@@ -21,6 +23,10 @@ class Dialog(ModalScreen[Answer]):
 
     CSS_PATH = "dialog.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
+    SCROLLS: ClassVar[str] = ""
+    """The part of it that scrolls, as a selector; it takes the height that the rest of the box leaves."""
+    AROUND: ClassVar[int] = 8
+    """Lines of the box around that part."""
 
     def __init__(self, title: str, hint: str, **options: Any) -> None:
         super().__init__(**options)
@@ -37,6 +43,12 @@ class Dialog(ModalScreen[Answer]):
         """Make the dialog's content."""
         raise NotImplementedError
 
+    def on_resize(self, event: Resize) -> None:
+        """The hint keeps its place: what scrolls has the height that is left."""
+        if self.SCROLLS:
+            height = event.size.height * 9 // 10
+            self.query_one(self.SCROLLS).styles.max_height = max(1, height - self.AROUND)
+
     def on_click(self, event: Click) -> None:
         """A click beside the box closes it."""
         if event.widget is self:
@@ -45,6 +57,15 @@ class Dialog(ModalScreen[Answer]):
     def action_close(self) -> None:
         """Close without an answer."""
         self.dismiss(None)
+
+
+def keys_text(rows: Iterable[tuple[str, str]], column: int, width: int) -> Content:
+    """Keys and, from a column on, what each does; a text of several lines stays in its column."""
+    texts = [(keys, wrap(text, max(1, width - column)) or [""]) for keys, text in rows]
+    between = "\n" + " " * column
+    return Content("\n").join(
+        Content.assemble((keys.ljust(column), "bold $accent"), between.join(text)) for keys, text in texts
+    )
 
 
 class MessageScreen(Dialog[None]):

@@ -19,9 +19,10 @@ from textual.content import Content
 
 from renderers.facts import plural
 from renderers.places import find_part
+from renderers.terminal.code import Highlights, Want
+from renderers.terminal.diff import diff_rows
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
-from renderers.terminal.text import diff_rows
 from schemas.clean import one_line
 from schemas.diffs import totals
 from schemas.opening import OpenError, read_session
@@ -78,6 +79,8 @@ class DiffScreen(RowListScreen):
         self._known: dict[bool, Changes] = {}
         self._subjects: list[Subject] = []
         self._shown: FileChange | None = None
+        self._highlights, self._wanted = Highlights(), list[Want]()
+        """Coloured code, and what of the diff on the screen waits for its colours."""
         self._bar, self._list = TitleBar(), TextRows()
         self._pane = RowsPane(lambda width: [Row([Segment("Reading …")])])
         self._pane.can_focus = False
@@ -185,6 +188,7 @@ class DiffScreen(RowListScreen):
 
     def _make(self, file: FileChange, width: int) -> list[Row]:
         """Draw as much as a screen shows; the rest follows."""
+        self._wanted.clear()
         rows = self._rows(file, width)
         shown = list(islice(rows, _AT_ONCE))
         self._draw_rest(shown, rows)
@@ -192,7 +196,7 @@ class DiffScreen(RowListScreen):
 
     @work(exclusive=True, group="draw")
     async def _draw_rest(self, shown: list[Row], rows: Iterator[Row]) -> None:
-        """Draw on in slices, so that no key waits."""
+        """Draw on in slices, so that no key waits; then colour the code, and draw it once more."""
         while len(shown) < _MOST_ROWS and (more := list(islice(rows, _AT_ONCE))):
             shown += more
             self._pane.grown()
@@ -200,6 +204,11 @@ class DiffScreen(RowListScreen):
         if next(rows, None) is not None:
             shown.append(Row([Segment("… the rest is not shown; the patch has all of it", palette_of(self._pane).dim)]))
             self._pane.grown()
+        if wanted := [want for want in self._wanted if self._highlights.needs(want)]:
+            for want in wanted:
+                for _ in self._highlights.work(want):
+                    await asyncio.sleep(0)
+            self._pane.remake()
 
     def _rows(self, file: FileChange, width: int) -> Iterator[Row]:
         palette = palette_of(self._pane)
@@ -210,7 +219,7 @@ class DiffScreen(RowListScreen):
             yield Row([])
             if stage.follows:
                 yield from prose_rows("after a change that is not recorded", width, palette.dim)
-            yield from diff_rows(stage.diff, width, palette)
+            yield from diff_rows(stage.diff, width, palette, self._highlights, self._wanted)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 

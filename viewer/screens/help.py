@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from viewer.output import short_path
 from viewer.screens.bindings import config_path, key_name
-from viewer.screens.dialog import Dialog
+from viewer.screens.dialog import Dialog, keys_text
 from viewer.screens.keys import Key
 
 _TITLES = {
@@ -27,6 +27,8 @@ _TITLES = {
 }
 _AROUND = 7
 """Lines for the box's title, hint and padding, and one that shows that it is a box."""
+_WIDTH, _BESIDE = 84, 4
+"""Cells of the box, and those of its border, padding and scrollbar."""
 
 
 class HelpScreen(Dialog[None]):
@@ -49,7 +51,8 @@ class HelpScreen(Dialog[None]):
     def compose_body(self) -> ComposeResult:
         """The table."""
         with VerticalScroll(id="keys-scroll", can_focus=False):
-            yield Static(help_text(self._keys), id="dialog-body", markup=False)
+            width = min(_WIDTH, self.app.size.width) - _BESIDE
+            yield Static(help_text(self._keys, width), id="dialog-body", markup=False)
 
     def on_resize(self, event: Resize) -> None:
         """The keys take the height that the rest of the box leaves, and scroll in it."""
@@ -65,9 +68,7 @@ class HelpScreen(Dialog[None]):
         scroll.scroll_end(animate=False) if end else scroll.scroll_home(animate=False)
 
 
-def help_text(keys: Iterable[Key]) -> Content:
-    """A line a key: its names, then what it does."""
+def help_text(keys: Iterable[Key], width: int) -> Content:
+    """The names of each key, then what it does."""
     table = [(" ".join(key_name(name, short=True) for name in key.keys), key.help) for key in keys]
-    width = max(len(names) for names, _ in table) + 2
-    lines = [Content.assemble((names.ljust(width), "bold $accent"), text) for names, text in table]
-    return Content("\n").join(lines)
+    return keys_text(table, max(len(names) for names, _ in table) + 2, width)

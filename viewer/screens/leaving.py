@@ -11,9 +11,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from viewer.screens.bindings import key_name
-from viewer.screens.dialog import Dialog
+from viewer.screens.dialog import Dialog, keys_text
 from viewer.screens.keys import LEAVING
 
+_WIDTH, _BESIDE = 76, 7
+"""Cells of the box, and those of its border and padding."""
 _EVERY = 0.2
 """Seconds between looks whether the agent has ended meanwhile."""
 
@@ -31,8 +33,9 @@ class LeaveScreen(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """The answers there are."""
-        lines = [Content.assemble((key_name(key.keys[0]).ljust(4), "bold $accent"), key.help) for key in LEAVING]
-        yield Static(Content("\n").join(lines), id="dialog-body", markup=False)
+        width = min(_WIDTH, self.app.size.width) - _BESIDE
+        rows = [(key_name(key.keys[0]), key.help) for key in LEAVING]
+        yield Static(keys_text(rows, 4, width), id="dialog-body", markup=False)
 
     def on_mount(self) -> None:
         """Watch the agent too: it may end while the question stands."""

@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Resize
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
 
 _NAMES = {"since": "date", "live": "only", "failed": "", "order": "order"}
 """What stands before the first choice of a facet that has not its own name there."""
-_AROUND = 8
-"""Lines of the box beside its choices."""
 _LABEL = 40
+_BESIDE = 28
+"""Cells of the box and of a line around a label."""
 
 
 class NarrowScreen(Dialog["Choice"]):
     """Answers with a choice; what is typed leaves those that fit."""
+
+    SCROLLS = "OptionList"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,tab", "move('cursor_down')", show=False),
@@ -63,10 +64,6 @@ class NarrowScreen(Dialog["Choice"]):
         at = next((i for i, choice in enumerate(self._fitting) if choice.facet == self._at), 0)
         self.query_one(OptionList).highlighted = at
 
-    def on_resize(self, event: Resize) -> None:
-        """The choices take the height that the rest of the box leaves, and scroll in it."""
-        self.query_one(OptionList).styles.max_height = max(1, event.size.height * 9 // 10 - _AROUND)
-
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
@@ -83,7 +80,9 @@ class NarrowScreen(Dialog["Choice"]):
         name = _name(choice) if index == 0 or self._fitting[index - 1].facet != choice.facet else ""
         chosen = (choice.facet, choice.value) in self._chosen
         count = "" if choice.sessions is None else f"{choice.sessions:,}"
-        label = Content(choice.label).truncate(_LABEL, ellipsis=True, pad=True)
+        label = Content(choice.label).truncate(
+            max(1, min(_LABEL, self.app.size.width - _BESIDE)), ellipsis=True, pad=True
+        )
         return Content.assemble(
             (f"{name:<9}", "$text-muted"),
             ("• " if chosen else "  ", "$accent"),

@@ -31,6 +31,9 @@ class _Exchanges(OptionList):
 class OutlineScreen(Dialog[int]):
     """Answers with the exchange that was chosen."""
 
+    SCROLLS = "OptionList"
+    AROUND = 6
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,tab", "close", show=False),
         Binding("j", "move(1)", show=False),
@@ -40,7 +43,7 @@ class OutlineScreen(Dialog[int]):
     ]
     DEFAULT_CSS = """
     OutlineScreen OptionList {
-        height: auto; max-height: 100%; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
+        height: auto; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
     OutlineScreen OptionList:focus > .option-list--option-highlighted {

@@ -11,6 +11,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_cost, format_exact, format_size, plural, usage_line
 from renderers.places import exchange_names, place_of
@@ -61,8 +63,9 @@ class LookupScreen(Dialog[None]):
         Binding("y", "copy", show=False),
         Binding("c", "copy_as_it_is", show=False),
     ]
+    SCROLLS = "RowsPane"
     DEFAULT_CSS = """
-    LookupScreen RowsPane { height: auto; min-height: 3; max-height: 100%; }
+    LookupScreen RowsPane { height: auto; }
     """
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
@@ -104,7 +107,8 @@ class LookupScreen(Dialog[None]):
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         copy = redacted_text("all of it", self.query_one(RowsPane).text)
-        self.app.notify(put_on_clipboard(self.app, copy, "c", as_it_is=as_it_is), markup=False, timeout=8)
+        said = put_on_clipboard(self.app, copy, "c", as_it_is=as_it_is)
+        self.query_one("#dialog-hint", Static).update(Content(said.replace("\n", " ")))  # a toast would cover the text
 
 
 def raw_screen(session: Session, index: int) -> LookupScreen:

@@ -51,6 +51,8 @@ _PALETTE = {
     "warn": _Look("warning"),
     "add": _Look("success", "success 10%"),
     "remove": _Look("error", "error 10%"),
+    "add_words": _Look("foreground", "success 30%"),
+    "remove_words": _Look("foreground", "error 30%"),
     "add_text": _Look("success"),
     "remove_text": _Look("error"),
     "heading": _Look("accent", "", "bold"),
@@ -81,6 +83,8 @@ _ANSI = {
     "output": _Look(),
     "add": _Look("success"),
     "remove": _Look("error"),
+    "add_words": _Look("", "", "bold underline"),
+    "remove_words": _Look("", "", "bold underline"),
     "block": _Look(),
     "cursor": _Look(),
     "match": _Look("warning", "", "reverse"),
@@ -95,7 +99,8 @@ def palette_of(widget: Widget) -> Palette:
     variables, base, background = widget.app.theme_variables, widget.rich_style, widget.background_colors[1]
     looks = _PALETTE | (_ANSI if widget.app.native_ansi_color else {})
     styles = {
-        field.name: base + _style(looks.get(field.name, _Look()), variables, background)
+        field.name: (Style() if field.name.endswith("_words") else base)
+        + _style(looks.get(field.name, _Look()), variables, background)
         for field in fields(Palette)
         if field.name != "syntax"
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from renderers.headline import headline, tool_command
+from renderers.headline import headline, tool_command, tool_slice
 from renderers.terminal.rows import Row
 from schemas.message import Message, Tool
 from viewer.transcript.layout import Position
@@ -45,12 +45,13 @@ def redacted_source(message: Message, workspace_root: str | None, redactor: Reda
 
 
 def tool_source(tool: Tool, workspace_root: str | None = None) -> str:
-    """A tool use as text."""
+    """A tool use as text; lines of a file without the numbers before them."""
     command = tool_command(tool)
     head = f"$ {command}" if command is not None else headline(tool, workspace_root).title
     parts = [head, *(diff.unified().rstrip("\n") for diff in tool.diffs)]
     if tool.text and not (tool.diffs and tool.status == "ok"):
-        parts.append(tool.text)
+        part = tool_slice(tool)
+        parts.append(part.whole if part else tool.text)
     return "\n".join(parts)
 
 

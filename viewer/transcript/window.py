@@ -313,6 +313,12 @@ class TranscriptWindow(ScrollView, can_focus=True):
             near = self.layout_of.next_visible(0)
         return _START if near is None else Position(near, self.layout_of.head(near))
 
+    @property
+    def cursor_row(self) -> int | None:
+        """The row of the screen on which the cursor is; None if it is not in sight."""
+        row = self._screen_row(self.cursor)
+        return None if row is None else self.region.y + row
+
     def _screen_row(self, place: Position) -> int | None:
         try:
             return self._rows.index(place)

@@ -62,6 +62,11 @@ class RowList(ScrollView, can_focus=False):
         return max(1, self.size.height - self.HEAD)
 
     @property
+    def cursor_row(self) -> int | None:
+        """The row of the screen on which the cursor is."""
+        return None if self._cursor is None else self.region.y + self._cursor - self._top
+
+    @property
     def at_top(self) -> bool:
         """Tell whether the cursor is on the first row that can be chosen."""
         return self._cursor == self._next(0, 1)

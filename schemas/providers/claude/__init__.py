@@ -68,6 +68,7 @@ from schemas.providers.kit.words import (
     Use,
 )
 from schemas.records import JsonLines, read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
@@ -162,11 +163,10 @@ class Claude(Lines):
     resume, uuids = ("claude", "--resume"), True
     silent: ClassVar[frozenset[str]] = BOOKKEEPING - _TELLING
     history: ClassVar[type[History]] = Rewinds
-    copies = False  # its history tells them by their uuids
-    recount, answers = "largest", "first"
+    copies, recount, answers = False, "largest", "first"  # its history tells copies by their uuids
+    listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
-    published = PUBLISHED
-    running, stated = registry.RUNNING, registry.stated
+    published, running, stated = PUBLISHED, registry.RUNNING, registry.stated
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say

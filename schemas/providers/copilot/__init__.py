@@ -24,6 +24,7 @@ from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Count, Dropped, Fact, Item, Link, Say, Skip, Title, Total, Turn, Use
 from schemas.records import Record, read_record
+from schemas.slices import Listing
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of, text_of, whole
 
@@ -92,6 +93,7 @@ class Copilot(Lines):
     marks = (b'"data"',)
     resume = ("copilot", "--resume")
     running, stated, waits = RUNNING, staticmethod(stated), staticmethod(waits)
+    listing = Listing()
     tools = {
         "bash": "shell", "powershell": "shell", "local_shell": "shell", "read_bash": "shell", "write_bash": "shell",
         "stop_bash": "shell", "list_bash": "shell", "read_powershell": "shell", "write_powershell": "shell",

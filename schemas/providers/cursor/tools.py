@@ -15,6 +15,7 @@ from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.words import Answer, Use
+from schemas.slices import Listing
 from schemas.values import dict_of, number, text_of, whole
 
 _NAMES: dict[ToolType, str] = {
@@ -68,6 +69,8 @@ def call_of(name: object, use_id: str, given: object, answer: Answer | None = No
 
 class Tools(Agent):
     """Tools as all of Cursor's sources have them."""
+
+    listing = Listing(r" *(\d+)\|")
 
     def tool_type(self, name: str) -> ToolType:
         return tool_type(name)

@@ -14,6 +14,7 @@ from schemas.providers._google import make_tool, normalised, read_result, tool_t
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Piece, Say, Skip, Turn, Use
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count, total_usage
 from schemas.values import dict_of, text_of
 
@@ -70,6 +71,7 @@ class GeminiStream(Stream):
     name = "Gemini CLI"
     formats = (Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),)
     history = Speech
+    listing = Listing()
     answers = "first"
     reuses = True
     lacks = frozenset({Lack.THINKING, Lack.TIMES})

@@ -11,17 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from schemas.clean import clean, clean_styled, clean_value
-from schemas.diffs import (
-    NEW_TEXTS,
-    OLD_TEXTS,
-    WHOLE_TEXTS,
-    FileDiff,
-    Hunk,
-    added_file,
-    from_strings,
-    from_unified,
-    from_v4a,
-)
+from schemas.diffs import FileDiff, changes_asked, from_unified
 from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
@@ -29,7 +19,8 @@ from schemas.providers.kit.history import History
 from schemas.providers.kit.published import Published
 from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
-from schemas.values import dict_of, list_of, text_of, when
+from schemas.slices import Listing
+from schemas.values import text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Lack, Session
@@ -37,7 +28,6 @@ if TYPE_CHECKING:
 
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_PATHS = ("filePath", "file_path", "path", "filepath")
 
 
 class Agent:
@@ -59,6 +49,13 @@ class Agent:
     lacks: ClassVar[frozenset[Lack]] = frozenset()
     """What its sources may never tell: a session lacks what none of its records did."""
     tools: ClassVar[Mapping[str, ToolType]] = {}
+    listing: ClassVar[Listing | None] = None
+    """The form in which its tools show what they read of a file; None where that is not known."""
+    deniers: ClassVar[tuple[tuple[str, str], ...]] = (
+        (r"[Uu]ser|by you\b", "you"),
+        (r"\b(?:policy|rules?)\b", "a rule"),
+    )
+    """Who denied a tool use, by a pattern of what its result begins with."""
     resume: ClassVar[tuple[str, ...]] = ()
     """The command that goes on with a session, but for its id at the end."""
     uuids: ClassVar[bool] = False
@@ -157,15 +154,7 @@ class Agent:
         """Return the changes of a tool use, by the names that most agents give. A use that failed changed nothing."""
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
             return []
-        given = tool.input
-        path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
-        if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
-            return from_v4a(patch)
-        hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
-        if hunks:
-            return [FileDiff(clean(path), "update", hunks)]
-        content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
-        return [added_file(path, content)] if content and path else []
+        return changes_asked(tool.input)
 
     # -- Provider --------------------------------------------------------------------------------------------------
 
@@ -225,12 +214,6 @@ class Agent:
 
 
 _NOWHERE = Fact()
-
-
-def _hunks_of(path: str, edit: Data) -> list[Hunk]:
-    """Return the changes of an edit: the old text and the new one, by the names that most agents give."""
-    old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
-    return from_strings(path, old, new).hunks if old or new else []
 
 
 def diff_of(path: str, text: str) -> list[FileDiff]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
@@ -145,6 +146,10 @@ def _add_tool(agent: Agent, session: Session, message: Message, use: Use, answer
     tool.subagent = next((s.id for s in session.subagents if s.tool_use == message.index or s.id == lead), None)
     if message.flags & Flag.INTERRUPTED and tool.status is ToolStatus.PENDING:
         tool.status = ToolStatus.INTERRUPTED
+    tool.listing = agent.listing
+    if tool.status is ToolStatus.DENIED:
+        found = [(match.start(), who) for words, who in agent.deniers if (match := re.search(words, tool.text[:500]))]
+        tool.denier = min(found, default=(0, ""))[1]
     message.tool = tool
     hints, place = input_path_hints(tool.input), message.metadata.get("cwd") or session.workspace_root
     if tool.type == "shell":

@@ -19,6 +19,7 @@ from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
 from schemas.providers.qwen import STARTERS
+from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 
 _NOTICE = ('Background agent "', 'Background task "')
@@ -39,6 +40,7 @@ class QwenRun(Run):
 class QwenStream(ClaudeStream):
     """The output of `qwen`, recognised by its `init`; all that follows, by the session."""
 
+    listing = Listing()
     id = "qwen"
     name = "Qwen Code"
     formats: ClassVar[tuple[Format, ...]] = (

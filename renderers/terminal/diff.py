@@ -1,0 +1,232 @@
+"""Differences of files as rows: one drawing for edits, patches, what Git printed and what an answer quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+
+from renderers.changed_words import Change, Changed, Spot, changes_in
+from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
+from renderers.terminal.palette import Palette
+from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
+from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
+from schemas.clean import Run, one_line
+from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
+
+SIDES = 150
+"""Cells from which what went and what came stand side by side: a transcript of 160 columns leaves them for a block."""
+_BETWEEN = "  "
+
+
+def diff_rows(
+    diff: FileDiff,
+    width: int,
+    palette: Palette,
+    highlights: Highlights | None = None,
+    wanted: list[Want] | None = None,
+) -> Iterator[Row]:
+    """The change of one file: line number, sign, text. The sign is text, so that no colour is needed to read it; words
+    that changed within a line are marked. Where there is room, what went stands beside what came for it.
+    """
+    numbered = [h for h in diff.hunks if h.new_start is not None]
+    last = max((max(h.new_start or 0, h.old_start or 0) + len(h.lines) for h in numbered), default=0)
+    digits = max(3, len(str(last))) if numbered else 0
+    draw = _beside if width >= SIDES and diff.added and diff.removed else _below
+    language = language_of_path(diff.renamed_to or diff.path)
+    for i, hunk in enumerate(diff.hunks):
+        if i:
+            between = crop(f"{' ' * digits} ⋯ {one_line(hunk.heading)}".rstrip(), width)
+            yield Row([Segment(between, palette.dim)], len(between), source=hunk.header)
+        lines = _Lines(hunk, digits, palette, _roles(hunk, language, palette, highlights, wanted))
+        for change in changes_in(hunk.lines):
+            yield from draw(lines, change, width)
+
+
+def title_row(diff: FileDiff, name: str, width: int, palette: Palette, source: str | None = None) -> Row:
+    """Draw the line above the change of a file: what was done to it and how many lines came and went."""
+    did = "" if diff.operation == "update" else f"{diff.operation} "
+    counts = [(f"+{diff.added}", palette.add_text)] * bool(diff.added)
+    counts += [(f"-{diff.removed}", palette.remove_text)] * bool(diff.removed)
+    beside = [segment for text, style in counts for segment in (Segment("  "), Segment(text, style))]
+    room = width - sum(len(segment.text) for segment in beside)
+    return Row([Segment(crop(one_line(did + name, 4096), room), palette.tool), *beside], source=source)
+
+
+def printed_rows(
+    text: str, runs: Sequence[Run], width: int, palette: Palette, highlights: Highlights, wanted: list[Want], limit: int
+) -> Iterator[Row]:
+    """A program's output, the differences in it drawn as such; at most `limit` lines of what stands between them."""
+    lines = text.split("\n") if "@@ -" in text or "\nrename to " in text else []
+    at = offset = 0
+    for passage in passages_in(lines):
+        if passage.start > at:
+            end = offset + _size(lines, at, passage.start) - 1
+            yield from output_rows(text[offset:end], _from(runs, offset), width, palette.output, limit)
+        heads = next((i + 1 for i in range(passage.start, passage.end) if lines[i].startswith("@@")), passage.end)
+        name = passage.diff.renamed_to or passage.diff.path
+        yield title_row(passage.diff, name, width, palette, "\n".join(lines[passage.start : heads]))
+        yield from diff_rows(passage.diff, width, palette, highlights, wanted)
+        offset += _size(lines, at, passage.end)
+        at = passage.end
+    if at < len(lines) or not lines:
+        yield from output_rows(text[offset:], _from(runs, offset), width, palette.output, limit)
+
+
+def _size(lines: list[str], start: int, end: int) -> int:
+    return sum(map(len, lines[start:end])) + end - start
+
+
+def _from(runs: Sequence[Run], offset: int) -> Sequence[Run]:
+    """Return the colours of a text from `offset` on."""
+    return [Run(max(0, one.start - offset), one.end - offset, one.sgr) for one in runs if one.end > offset]
+
+
+def quoted_rows(code: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
+    """Differences that an answer quotes; nothing where it quotes something else."""
+    for diff in quoted_diffs(code):
+        if diff.path:
+            head = diff.unified().partition("\n@@")[0]
+            yield title_row(diff, diff.renamed_to or diff.path, width, palette, head)
+        yield from diff_rows(diff, width, palette, highlights, wanted)
+
+
+def _roles(
+    hunk: Hunk, language: str, palette: Palette, highlights: Highlights | None, wanted: list[Want] | None
+) -> list[Marks]:
+    """Return the colours of a hunk's code, line by line. Without backgrounds colours only say what came and went."""
+    if highlights is None or not language or palette.add.bgcolor == palette.text.bgcolor:
+        return []
+    size = 0
+    for line in hunk.lines:
+        size += len(line)
+        if size > MAX_CODE:
+            return []
+    want = Want(language, "\n".join(line[1:] for line in hunk.lines))
+    marks = highlights.lookup(want)
+    if marks is None and wanted is not None and highlights.needs(want):
+        wanted.append(want)
+    return marks or []
+
+
+class _Piece(NamedTuple):
+    """A row of a line: its segments, the text in them, and what a `Row` knows of it."""
+
+    segments: list[Segment]
+    text: str
+    join: str
+    gutter: int
+
+
+class _Lines:
+    """The lines of a hunk, which are numbered as they are drawn, in order."""
+
+    def __init__(self, hunk: Hunk, digits: int, palette: Palette, roles: list[Marks]) -> None:
+        self.texts, self.label = hunk.lines, digits + 1 if digits else 0
+        self._palette, self._roles = palette, roles
+        self._numbers: dict[str, int | None] = {"-": hunk.old_start, "+": hunk.new_start}
+        self._styles = {"+": palette.add, "-": palette.remove}
+        # The background says what became of a line, its colours what stands in it.
+        self._grounds = {
+            sign: palette.text + Style(bgcolor=style.bgcolor) for sign, style in self._styles.items() if roles
+        }
+
+    def draw(self, line: Changed, side: str, width: int) -> list[_Piece]:
+        """Draw the next line of a side, cut at the edge; one that changed fills the width."""
+        text, palette = self.texts[line.at], self._palette
+        sign, body = text[:1] or " ", text[1 : MAX_ROW_CHARS + 1]
+        style = self._styles.get(sign, palette.text)
+        spans: list[Span] = [(body, style)]
+        if line.at < len(self._roles):
+            spans = coloured(body, self._roles[line.at], palette, self._grounds.get(sign, palette.text))
+        if line.spots:
+            spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
+        if "\t" in body:
+            spans = expand_spans(spans, 4)
+            body = "".join(piece for piece, _ in spans)
+        number, pieces = self._next(side), list[_Piece]()
+        fill = width - self.label - 2 - len(body) if sign != " " else 0
+        if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
+            piece = Segment(f"{sign} {body}{' ' * fill}", style)
+            return [_Piece([Segment(number, palette.dim), piece] if number else [piece], body, "\n", self.label)]
+        for start, end, join in cut_cells(body, width - self.label - 3):
+            row = [Segment(" " * self.label if pieces else number, palette.dim)] if number else []
+            row += [Segment("  " if pieces else f"{sign} ", style), *slice_spans(spans, start, end)]
+            if sign != " " and (fill := width - self.label - 2 - width_of(body[start:end])) > 0:
+                row.append(Segment(" " * fill, style))
+            pieces.append(_Piece(row, body[start:end], join, self.label + (2 if pieces else 0)))
+        if len(text) - 1 > MAX_ROW_CHARS:
+            rest = rest_of_line(len(text) - 1, width)
+            pieces.append(_Piece([Segment(rest, palette.dim)], "", "\n", len(rest)))
+        return pieces
+
+    def skip(self, side: str) -> None:
+        """Count a line that is on the other side as well."""
+        self._next(side)
+
+    def _next(self, side: str) -> str:
+        number = self._numbers[side]
+        if number is not None:
+            self._numbers[side] = number + 1
+        return f"{'' if number is None else number:>{self.label - 1}} " if self.label else ""
+
+
+def _marked(spans: list[Span], spots: list[Spot], style: Style) -> list[Span]:
+    """The same with a style laid over some of its characters."""
+    edges = sorted({edge for spot in spots for edge in spot})
+    out: list[Span] = []
+    at = 0
+    for text, own in spans:
+        end = at + len(text)
+        for start, stop in pairwise((at, *(edge for edge in edges if at < edge < end), end)):
+            marked = any(begin <= start < until for begin, until in spots)
+            out.append((text[start - at : stop - at], own + style if marked else own))
+        at = end
+    return out
+
+
+def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
+    """Draw a change, each line below the other."""
+    for line in (*change.removed, *change.added):
+        text = lines.texts[line.at]
+        if text[:1] not in ("-", "+"):
+            lines.skip("-")
+        pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
+        for number, piece in enumerate(pieces):
+            yield Row(piece.segments, piece.gutter, piece.join, _source(text, pieces, number))
+
+
+def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
+    """Draw a change in two columns. A row of two lines is copied as both; what is the same is read at the right."""
+    half = (width - len(_BETWEEN)) // 2
+    same = not change.removed and lines.texts[change.added[0].at][:1] != "+"
+    for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
+        left = lines.draw(one, "-", half) if one else []
+        right = lines.draw(other, "+", half) if other else []
+        texts = [lines.texts[line.at] for line in (one, other) if line]
+        both = len(texts) == 2 and not same
+        for number, (old, new) in enumerate(zip_longest(left, right)):
+            segments = _padded(old, half)
+            before = sum(len(segment.text) for segment in segments)
+            segments += new.segments if new else []
+            if both:
+                source = "" if number else "\n".join(texts)
+                yield Row(segments, old.gutter if old else before, "" if number else "\n", source)
+            elif piece := new or old:
+                gutter = piece.gutter + (before if new else 0)
+                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number))
+
+
+def _padded(piece: _Piece | None, width: int) -> list[Segment]:
+    """Return the left half of a row, and what stands between the halves."""
+    segments = list(piece.segments) if piece else []
+    fill = width - sum(width_of(segment.text) for segment in segments)
+    return [*segments, Segment(" " * fill + _BETWEEN)]
+
+
+def _source(text: str, pieces: list[_Piece], number: int) -> str | None:
+    """Return the text of a line's row as the difference has it, where that is not what stands in the row."""
+    return text if len(pieces) == 1 else None if number else text[:1] + pieces[0].text
