@@ -453,10 +453,6 @@ class BrowserScreen(RowListScreen):
         """Show the keys."""
         self._app.show_help("list")
 
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
-
 
 def _modified(paths: list[Path]) -> list[int]:
     """Return the time at which each file was written last, in nanoseconds; 0 for one that is gone."""

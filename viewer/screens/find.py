@@ -349,7 +349,3 @@ class FindScreen(RowListScreen):
     def action_help(self) -> None:
         """Show the keys."""
         cast("TurnlogApp", self.app).show_help("find")
-
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
