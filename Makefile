@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
+READY_TEST := $(VENV)/.ready-test
 READY_DEV := $(VENV)/.ready-dev
 
 .PHONY: run test check bench fuzz lab man screenshots clean
@@ -10,8 +12,9 @@ READY_DEV := $(VENV)/.ready-dev
 run: $(READY)
 	@$(BIN)/turnlog
 
-# Twice as many processes as cores: the tests of screens wait most of the time.
-test: $(READY_DEV)
+# Twice as many processes as cores: some tests wait. What is compiled is kept, or each process would compile it anew.
+test: export PYTHONDONTWRITEBYTECODE =
+test: $(READY_TEST)
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 check: $(READY_DEV)
@@ -38,16 +41,23 @@ man: $(READY)
 screenshots: $(READY_DEV)
 	$(BIN)/python screenshots/take.py
 
-$(READY): pyproject.toml
+$(VENV)/.pip:
 	@echo "Making $(VENV) for turnlog; this takes about a minute, once." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(PIP) --upgrade "pip>=25.1"
 	@touch $@
 
-$(READY_DEV): $(READY)
+$(READY): pyproject.toml | $(VENV)/.pip
+	@$(PIP) --editable .
+	@touch $@
+
+$(READY_TEST): pyproject.toml | $(VENV)/.pip
+	@$(PIP) --editable . --group test
+	@touch $(READY) $@
+
+$(READY_DEV): $(READY_TEST)
 	@echo "Adding the tools for development to $(VENV), once." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@$(PIP) --group dev
 	@touch $@
 
 clean:

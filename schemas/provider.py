@@ -321,14 +321,13 @@ def moved_home(variable: str, home: Path | None, usual: Iterable[Path]) -> tuple
 def read_head(path: Path, data: bytes, *, whole: bool, compressed: bool = False) -> Head:
     """A file's beginning as detectors want it; `whole` says that `data` is all of it."""
     first, _, rest = data.lstrip().partition(b"\n")
-    if whole:
-        record = read_record(first)
-        if record and not rest.strip():  # a document of 100 MB on one line is parsed once, not three times
-            return Head(path, data, [record], record, compressed)
-        if not record:
-            document = read_document(data)
-            if document is not None or breaks_off(data):
-                # Not looked at as lines: a document, whole or half-written, may hold what looks like records.
-                return Head(path, data, [], document, compressed)
+    record = read_record(first) if whole else None
+    if record and not rest.strip():  # a document of 100 MB on one line is parsed once, not three times
+        return Head(path, data, [record], record, compressed)
+    if not (record if whole else first.rstrip().endswith(b"}")):
+        document = read_document(data)
+        if document is not None or breaks_off(data):
+            # Not looked at as lines: a document, whole or its beginning, may hold what looks like records.
+            return Head(path, data, [], document, compressed)
     records = [record[3] for record in JsonLines().push(data if data.endswith(b"\n") else data + b"\n" * whole)]
     return Head(path, data, records, read_document(data) if len(records) < 2 else None, compressed)

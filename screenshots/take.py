@@ -148,10 +148,12 @@ async def watch(env: Environment, size: tuple[int, int]) -> str:
     app.start_with(WatchScreen(watch, lambda: NOW))
     with patch("viewer.sessions.freshness.time", CLOCK):
         async with app.run_test(size=size) as pilot:
-            for _ in range(100):  # until it is known what all of them cost
+            before: object = None
+            for _ in range(100):  # until it is known what all of them cost, and nothing new is told of them
                 await pilot.pause(0.1)
-                if watch.tiles and all(tile.cost is not None for tile in watch.tiles):
+                if watch.tiles and watch.tiles == before and all(tile.cost is not None for tile in watch.tiles):
                     break
+                before = watch.tiles
             await pilot.pause(0.3)
             return picture(app)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import time
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from viewer.follow import follower as follow
 
 # A busy machine must fail no property, and what one finds must not depend on the run: `make fuzz` explores.
 settings.register_profile(
-    "same", derandomize=True, database=None, deadline=None, max_examples=50, suppress_health_check=list(HealthCheck)
+    "same", derandomize=True, database=None, deadline=None, max_examples=30, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("explore", settings.get_profile("same"), derandomize=False, max_examples=300, print_blob=True)
 settings.load_profile("same")
@@ -32,6 +35,20 @@ os.environ.update(_OWN)
 if hasattr(time, "tzset"):
     time.tzset()
 _number = itertools.count()
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Of several processes that run all tests, each compiles a part of them first, and not each all of them."""
+    told = getattr(session.config, "workerinput", None)
+    if told and [Path(arg).name for arg in session.config.args] == ["tests"]:
+        files = sorted((_ROOT / "tests").rglob("test_*.py"))[int(told["workerid"][2:]) :: told["workercount"]]
+        for file in files:
+            with suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
+                import_module(".".join(file.relative_to(_ROOT).with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # the tests stay to the end: garbage need not be looked for among them
 
 
 @pytest.fixture(autouse=True)

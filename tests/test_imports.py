@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import json
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,39 +27,48 @@ def _imported(stderr: str) -> set[str]:
     return {match[1] for match in re.finditer(r"^import time:.*\|\s+([A-Za-z_]\w*)", stderr, re.MULTILINE)}
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--help"],
-        ["list", "--json"],
-        ["list"],
-        ["usage", "--json", SESSION],
-        ["usage"],
-        ["search", "--json", "lamp"],
-        ["export", SESSION, "--to", "markdown"],
-        ["export", SESSION, "--to", "html"],
-        ["validate", SESSION],
-        ["events", SESSION],
-        ["snapshot", SESSION],
-        ["usage", "--by", "model"],
-        ["cache", "--json"],
-        ["compare", SESSION, SESSION, "--json"],
-        ["completion", "bash"],
-        ["list", "--format", "{id}"],
-        ["doctor", "--json"],
-        [SESSION],
-    ],
-    ids=" ".join,
-)
-def test_no_textual_where_no_screen_opens(tmp_path: Path, args: list[str]) -> None:
+PLAIN = [
+    ["--help"],
+    ["list", "--json"],
+    ["usage", "--json", SESSION],
+    ["search", "--json", "lamp"],
+    ["cache", "--json"],
+    ["compare", SESSION, SESSION, "--json"],
+    ["doctor", "--json"],
+]
+"""What needs no table either."""
+PRINTED = [
+    ["list"],
+    ["usage"],
+    ["export", SESSION, "--to", "markdown"],
+    ["export", SESSION, "--to", "html"],
+    ["validate", SESSION],
+    ["events", SESSION],
+    ["snapshot", SESSION],
+    ["usage", "--by", "model"],
+    ["completion", "bash"],
+    ["list", "--format", "{id}"],
+    [SESSION],
+]
+
+
+def test_no_textual_where_no_screen_opens(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.session(SESSION, ["Fix the lamp", "done"])
-    stderr = machine.run(*args, PYTHONPROFILEIMPORTTIME="1").err
-    modules = _imported(stderr)
-    assert "click" in modules, "the report of imports is there"
-    assert "textual" not in modules
-    if "--json" in args or args == ["--help"]:
-        assert "rich" not in modules
+    code = (
+        "import json, sys\n"
+        "from viewer.start import _start\n"
+        "for args in json.loads(sys.argv[1]):\n"
+        "    _start(args)\n"
+        "    print(json.dumps([args, sorted({'click', 'rich', 'textual'} & sys.modules.keys())]), file=sys.stderr)"
+    )
+    call = [sys.executable, "-c", code, json.dumps(PLAIN + PRINTED)]
+    done = subprocess.run(call, capture_output=True, text=True, env=machine.env, cwd=machine.home)
+    told = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[[")]
+    assert [args for args, _ in told] == PLAIN + PRINTED, done.stderr
+    for args, there in told:
+        assert (args, set(there) - {"rich"}) == (args, {"click"})
+        assert args not in PLAIN or "rich" not in there, args
 
 
 def test_help_imports_no_command_and_no_parser(tmp_path: Path) -> None:
@@ -83,7 +94,21 @@ def test_a_list_that_is_up_to_date_brings_no_model_of_a_session(tmp_path: Path) 
 
 def _modules(package: str) -> list[str]:
     files = sorted((ROOT / package).rglob("*.py"))
-    return [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in files]
+    return [_module(path) for path in files]
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+LAYERS = ("viewer", "renderers", "schemas")
+
+
+@cache
+def _nodes() -> dict[Path, list[ast.AST]]:
+    """What stands in each file of the source, at any depth."""
+    files = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+    return {path: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in files}
 
 
 @pytest.mark.parametrize(("package", "forbidden"), [("schemas", "textual rich"), ("renderers", "textual")])
@@ -107,13 +132,10 @@ def test_import_contracts() -> None:
 
 def test_no_circle_of_imports_and_no_arrow_up() -> None:
     # Every import counts: inside functions and for types too.
-    layers = ("viewer", "renderers", "schemas")
-    names = [name for layer in layers for name in _modules(layer)]
-    graph: dict[str, set[str]] = {name: set() for name in names}
-    for name in names:
-        path = ROOT.joinpath(*name.split(".")).with_suffix(".py")
-        path = path if path.exists() else path.with_suffix("") / "__init__.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    graph: dict[str, set[str]] = {_module(path): set() for path in _nodes()}
+    for path, nodes in _nodes().items():
+        name = _module(path)
+        for node in nodes:
             if isinstance(node, ast.Import):
                 asked = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -124,7 +146,7 @@ def test_no_circle_of_imports_and_no_arrow_up() -> None:
             graph[name].update(one for one in asked if one in graph and one != name)
     assert sum(map(len, graph.values())) > 1000, "the imports are found"
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
-    ranks = {layer: rank for rank, layer in enumerate(layers)}
+    ranks = {layer: rank for rank, layer in enumerate(LAYERS)}
     up = [(a, b) for a in graph for b in graph[a] if ranks[b.split(".")[0]] < ranks[a.split(".")[0]]]
     assert not up
 
@@ -140,10 +162,10 @@ def test_agents_names_stand_in_their_own_files() -> None:
     names = ({name for agent in agents for name in (agent.id, agent.name)} | called) - _WORDS - {""}
     assert {"claude", "Claude Code", "claude-code", "codex-cli", "github-copilot"} <= names
     found = []
-    for path in sorted(path for layer in ("viewer", "renderers", "schemas") for path in (ROOT / layer).rglob("*.py")):
+    for path, nodes in _nodes().items():
         if path.is_relative_to(ROOT / "schemas/providers"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}")
     assert not found, "an agent says in its own file what is true of it (schemas/providers/kit/published.py)"
@@ -151,12 +173,11 @@ def test_agents_names_stand_in_their_own_files() -> None:
 
 def test_textual_is_imported_by_the_screens_only() -> None:
     allowed = re.compile(r"viewer/(screens|widgets|transcript)/")
-    for path in sorted((ROOT / "viewer").rglob("*.py")):
+    for path, nodes in _nodes().items():
         name = path.relative_to(ROOT).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         names = [
             alias.name if isinstance(node, ast.Import) else node.module or ""
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
         ]
@@ -170,14 +191,14 @@ _MARKUP = {"Static", "Label", "Button", "Checkbox", "RadioButton", "Collapsible"
 _MARKUP_CALLS = {"notify", "from_markup", "Tooltip"}
 
 
-def _subclasses(trees: dict[str, ast.Module]) -> set[str]:
+def _subclasses() -> set[str]:
     """Our own widgets that are one of those, at any depth."""
     names = set(_MARKUP)
     while True:
         more = {
             node.name
-            for tree in trees.values()
-            for node in ast.walk(tree)
+            for nodes in _nodes().values()
+            for node in nodes
             if isinstance(node, ast.ClassDef) and any(isinstance(b, ast.Name) and b.id in names for b in node.bases)
         }
         if more <= names:
@@ -211,13 +232,12 @@ def _is_safe(value: ast.expr) -> bool:
 
 
 def test_no_text_is_read_as_markup() -> None:
-    paths = sorted((ROOT / "viewer").rglob("*.py"))
-    trees = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
-    own = _subclasses(trees)
+    own = _subclasses()
     found = [
-        f"{name}:{node.lineno}: {ast.unparse(node)[:80]}"
-        for name, tree in trees.items()
-        for node in ast.walk(tree)
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)[:80]}"
+        for path, nodes in _nodes().items()
+        if path.is_relative_to(ROOT / "viewer")
+        for node in nodes
         if isinstance(node, ast.Call) and _takes_markup(node, own)
     ]
     assert not found, "pass markup=False or Content:\n" + "\n".join(found)

@@ -173,14 +173,18 @@ def test_messages_with_very_long_ids_have_ids_of_their_own(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_a_session_opens_whatever_became_of_the_files_beside_it(name: str, tmp_path: Path) -> None:
     """Under its id, or the beginning of that where only the file beside it has all of it."""
-    for sample in _fixtures(name).samples(tmp_path):
-        known = _read(sample.path).id
-        for path in sorted(path for path in tmp_path.rglob("*") if path.is_file() and path != sample.source):
-            raw = path.read_bytes()
-            for damage in (raw[: len(raw) // 2], b"", None):
-                path.unlink() if damage is None else path.write_bytes(damage)
-                assert known.startswith(_read(sample.path).id), (path, damage)
-                path.write_bytes(raw)
+    samples: list[Sample] = _fixtures(name).samples(tmp_path)
+    pairs = [(one, path) for path in sorted(tmp_path.rglob("*")) if path.is_file() for one in samples]
+    known = {sample.path: _read(sample.path).id for sample in samples}
+    for number, (sample, path) in enumerate(pairs):
+        if path == sample.source:
+            continue
+        raw = path.read_bytes()
+        damages = (raw[: len(raw) // 2], b"", None)
+        for damage in damages if len(pairs) < 50 else (damages[number % 3],):  # of many, each another one
+            path.unlink() if damage is None else path.write_bytes(damage)
+            assert known[sample.path].startswith(_read(sample.path).id), (path, damage)
+            path.write_bytes(raw)
 
 
 @pytest.mark.parametrize(

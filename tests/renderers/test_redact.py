@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from renderers.redact import Redactor, _hidden, redact
 from renderers.secret_kinds import find
-from tests.renderers.secrets import KINDS, LOOKS, Kind, build
+from tests.renderers.secrets import KINDS, LOOKS, build
 
 # Made here, of no use anywhere; put together so that no scanner takes this file for a leak.
 R = random.Random(7)
@@ -185,12 +185,13 @@ def halves(text: str) -> list[str]:
     return [text] if len(text) < 12 else [text[i : i + 12] for i in range(0, len(text) - 11, 6)]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
-def test_every_kind_is_taken_out_and_counted_once(kind: Kind) -> None:
-    text, count = redact(f"before\n{kind.text}\nafter")
-    assert not [half for half in halves(kind.secret) if half in text]
-    assert count == 1
-    assert text.startswith("before\n") and text.endswith("after")
+def test_every_kind_is_taken_out_and_counted_once() -> None:
+    assert len(KINDS) > 300
+    for kind in KINDS:
+        text, count = redact(f"before\n{kind.text}\nafter")
+        assert not [half for half in halves(kind.secret) if half in text], kind.name
+        assert count == 1, kind.name
+        assert text.startswith("before\n") and text.endswith("after"), kind.name
 
 
 # Each form with a password or a key in it; the rest of the text stays.
@@ -280,15 +281,15 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_in_which_a_secret_stands(form: str) -> None:
-    text, count = redact(form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY))
-    assert PASSWORD not in text and RANDOM_KEY not in text
-    assert count == 1
-    # What the mark stands for goes from the nearest sign to the nearest.
-    before, _, after = text.partition("[redacted: ")
-    assert form.startswith(before)
-    assert form.endswith(after.partition("]")[2])
+def test_forms_in_which_a_secret_stands() -> None:
+    for form in FORMS:
+        text, count = redact(form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY))
+        assert PASSWORD not in text and RANDOM_KEY not in text
+        assert count == 1, form
+        # What the mark stands for goes from the nearest sign to the nearest.
+        before, _, after = text.partition("[redacted: ")
+        assert form.startswith(before), form
+        assert form.endswith(after.partition("]")[2]), form
 
 
 @pytest.mark.parametrize(
@@ -335,15 +336,15 @@ def test_what_is_drawn_at_random_passes_for_words_one_time_in_a_thousand(form: s
     assert len([value for value in values if value in redact(form.replace("{}", value))[0]]) <= 1
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_forms_in_json_in_diffs_and_quoted(form: str) -> None:
-    text = form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY)
-    coded = json.dumps(text)
-    marked = ["\n".join(mark + line for line in text.split("\n")) for mark in ("+", "> ", "  12→")]
-    for around in (coded, json.dumps(coded), *marked):
-        redacted, count = redact(around)
-        assert PASSWORD not in redacted and RANDOM_KEY not in redacted
-        assert count == 1
+def test_forms_in_json_in_diffs_and_quoted() -> None:
+    for form in FORMS:
+        text = form.replace("{p}", PASSWORD).replace("{k}", RANDOM_KEY)
+        coded = json.dumps(text)
+        marked = ["\n".join(mark + line for line in text.split("\n")) for mark in ("+", "> ", "  12→")]
+        for around in (coded, json.dumps(coded), *marked):
+            redacted, count = redact(around)
+            assert PASSWORD not in redacted and RANDOM_KEY not in redacted
+            assert count == 1, around
 
 
 @pytest.mark.parametrize(
@@ -396,7 +397,7 @@ def test_marks_and_escapes_around_a_token_are_no_part_of_it(around: str) -> None
         assert (name, count) == (name, form.count("{}"))
 
 
-@pytest.mark.parametrize("width", [64, 76, 80])
+@pytest.mark.parametrize("width", [64, 77])
 @pytest.mark.parametrize("before", ["", "    ", "> ", "+", "-", "# ", " 12→"])
 @pytest.mark.parametrize("newline", ["\n", "\\n"])
 def test_tokens_that_go_on_in_the_next_line(width: int, before: str, newline: str) -> None:
@@ -459,17 +460,18 @@ JOINTS = {
 
 
 @pytest.mark.parametrize("joint", JOINTS)
-@pytest.mark.parametrize(("form", "told"), BROKEN)
-def test_what_joins_two_lines_is_no_part_of_a_secret(form: str, told: str, joint: str) -> None:
-    (before, between), secret = JOINTS[joint], build(told)
-    for at in (len(secret) // 2, len(secret) * 2 // 3):
-        text = f"a\n{before}{form.replace('{}', f'{secret[:at]}{between}{secret[at:]}')}\nz"
-        redacted, count = redact(text)
-        assert [half for half in halves(secret[:at]) + halves(secret[at:]) if half in redacted] == []
-        assert (count, redacted[-2:]) == (1, "\nz")
-    if len(secret) > 44 and "postgres" not in form:
-        broken = between.join(secret[i : i + 20] for i in range(0, len(secret), 20))
-        assert redact(f"a\n{before}{form.replace('{}', broken)}\nz")[1] == 1
+def test_what_joins_two_lines_is_no_part_of_a_secret(joint: str) -> None:
+    before, between = JOINTS[joint]
+    for form, told in BROKEN:
+        secret = build(told)
+        for at in (len(secret) // 2, len(secret) * 2 // 3):
+            text = f"a\n{before}{form.replace('{}', f'{secret[:at]}{between}{secret[at:]}')}\nz"
+            redacted, count = redact(text)
+            assert [half for half in halves(secret[:at]) + halves(secret[at:]) if half in redacted] == [], form
+            assert (count, redacted[-2:]) == (1, "\nz"), form
+        if len(secret) > 44 and "postgres" not in form:
+            broken = between.join(secret[i : i + 20] for i in range(0, len(secret), 20))
+            assert redact(f"a\n{before}{form.replace('{}', broken)}\nz")[1] == 1, form
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ WIDTHS = st.one_of(st.integers(20, 60), st.sampled_from([78, 138, 158]))
 FLAGS = st.sampled_from([Flag(0), Flag.REWOUND, Flag.INHERITED, Flag.WITHHELD])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(tools(), WIDTHS, st.booleans(), FLAGS)
 @example(Tool("mcp__a__b", "unknown", "t", {"k" * 150: "v"}), 78, False, Flag(0))
 @example(Tool("Probe", "unknown", "t", {"n": 2**80, "deep": [2**80]}), 78, False, Flag(0))
@@ -109,7 +109,7 @@ def test_of_a_tool_use(tool: Tool, width: int, running: bool, flags: Flag) -> No
         check(render_block(hand.session, index, fold, look).rows, width)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([k for k in Kind if k is not Kind.TOOL]), TEXT, LINE, LINE, WIDTHS, FLAGS, st.booleans())
 def test_of_any_other_message(
     kind: Kind, text: str, label: str, figures: str, width: int, flags: Flag, opens: bool

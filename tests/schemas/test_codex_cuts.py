@@ -104,11 +104,6 @@ def replaced(value, name, odd):
     return [replaced(v, name, odd) for v in value] if isinstance(value, list) else value
 
 
-def records():
-    lines = [line for line in lively().lines if not line.startswith("{torn")]
-    return [*map(json.loads, lines), *samples()]
-
-
 def samples():
     """A record of each sort that `lively` has none of."""
     r = Rollout(meta=False)
@@ -154,7 +149,9 @@ def samples():
     return map(json.loads, r.lines)
 
 
-NAMES = sorted({name for record in records() for name in places(record)})
+LIVELY = [json.loads(line) for line in lively().lines if not line.startswith("{torn")]
+SAMPLES = list(samples())
+NAMES = sorted({name for record in LIVELY + SAMPLES for name in places(record)})
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: json.dumps(odd)[:20])
@@ -162,7 +159,8 @@ def test_any_value_in_any_place(tmp_path, odd):
     """Fields of a wrong type are normal in rollouts of other programs: nothing crashes, no figure counts twice."""
     path = tmp_path / "a.jsonl"
     for name in NAMES:
-        path.write_text("".join(json.dumps(replaced(record, name, odd)) + "\n" for record in records()))
+        records = [replaced(record, name, odd) for record in LIVELY + [one for one in SAMPLES if name in places(one)]]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
         session = read(path)
         picture(session)
         groups = [total for g in range(len(session.groups)) if (total := session.groups.usage[g].total) is not None]

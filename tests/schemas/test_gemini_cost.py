@@ -19,7 +19,7 @@ from tests.fixtures import gemini as g
 from tests.schemas.conformance import facts
 
 Data = dict[str, Any]
-ROUNDS = 240
+ROUNDS = 140
 _MOST = 4096
 """Bytes; as many are set aside for each reading, whatever there is."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.message import Flag
@@ -69,6 +69,7 @@ def test_reading_while_it_grows_is_reading_it_whole(
     assert len(set(heard)) == len(heard)
 
 
+@settings(max_examples=50)
 @given(items=logs)
 def test_what_is_not_rewound_is_what_the_agent_itself_would_have(
     items: list[Data], tmp_path_factory: pytest.TempPathFactory

@@ -99,6 +99,18 @@ def test_a_document_larger_than_the_head_is_recognised(tmp_path):
         assert len(read_session(path).messages) == 1
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("size", [10, 50_000, 100_000])
+def test_a_line_of_a_document_is_no_record(tmp_path, size, indent):
+    # Its messages stand in lines of their own, and one of them alone would be of another form.
+    message = json.dumps({"role": "assistant", "content": "x" * size})
+    path = tmp_path / "run.json"
+    path.write_text(f'{{"final_response": "{"x" * size}", "messages": [\n{message}\n]}}\n')
+    if indent:
+        path.write_text(json.dumps(json.loads(path.read_text()), indent=indent))
+    assert recognise(head_of(path)).id == "agent-response"
+
+
 def test_heads():
     path = Path("x")
     rows = read_head(path, b'{"a":1}\n{"b":2}\n{"c', whole=False)

@@ -25,7 +25,7 @@ from tests.schemas.test_agent_response import told
 from viewer.commands.export import FORMATS, document
 
 SHARED = Path(__file__).parents[2] / "../shared/corpus"
-_LARGEST = 1_000_000
+_LARGEST = 100_000
 Picture = dict[str, list[dict[str, Any]]]
 
 LOST: dict[str, dict[str, str]] = {

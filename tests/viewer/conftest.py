@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 import textual.app
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from viewer.usage.costs import load
 
@@ -22,6 +25,20 @@ async def _idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
 
 
 textual.app.wait_for_idle = _idle  # for keys; `pilot.pause()` looks as long as ever
+
+_parse_rules = Stylesheet._parse_rules
+_parsed: dict[Any, list[RuleSet]] = {}
+
+
+def _parse_once(sheet: Stylesheet, css: str, read_from: Any, **told: Any) -> list[RuleSet]:
+    """Rules are the same in every app of a theme, and are not parsed for each of some hundred."""
+    key = css, read_from, tuple(told.items()), frozenset(sheet._variables.items())
+    if key not in _parsed:
+        _parsed[key] = _parse_rules(sheet, css, read_from, **told)
+    return _parsed[key]
+
+
+Stylesheet._parse_rules = _parse_once  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True, scope="session")

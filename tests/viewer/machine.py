@@ -8,12 +8,15 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
-from tests.viewer import forked
 from tests.waiting import LIMIT
+from viewer.cli import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +32,39 @@ class Result:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+@contextmanager
+def _surroundings(env: dict[str, str], directory: Path, *streams: IO[str]) -> Iterator[None]:
+    """Another environment, directory and standard streams, for what is called in this process."""
+    before, kept = dict(os.environ), (sys.stdin, sys.stdout, sys.stderr)
+    try:
+        os.environ.clear()
+        os.environ.update(env)
+        time.tzset()
+        sys.stdin, sys.stdout, sys.stderr = streams  # type: ignore[assignment]
+        with chdir(directory):
+            yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = kept
+        os.environ.clear()
+        os.environ.update(before)
+        time.tzset()
+
+
+def _called(arguments: list[str], directory: Path, env: dict[str, str]) -> Result:
+    """How a command ends that is called in this process."""
+    with ExitStack() as stack:
+        streams = [stack.enter_context(TemporaryFile("w+", encoding="utf-8", newline="")) for _ in range(3)]
+        with _surroundings(env, directory, *streams):
+            try:
+                code = run(arguments)
+            except SystemExit as end:
+                code = int(end.code or 0)
+        for stream in streams:
+            stream.flush()
+            stream.seek(0)
+        return Result(code, streams[1].read(), streams[2].read())
 
 
 class Machine:
@@ -123,11 +159,10 @@ class Machine:
         }
 
     def run(self, *args: object, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:
-        """Run turnlog in a process of its own; one that is started anew where what Python makes of it matters."""
+        """Run turnlog, in a process of its own where what Python or a pipe makes of it matters."""
         arguments, directory, environment = list(map(str, args)), cwd or self.home, {**self.env, **env}
-        if not stdin and "-" not in arguments and not any(name.startswith(("PYTHON", "LC_")) for name in env):
-            code, out, err = forked.run(arguments, environment, directory)
-            return Result(code, out.decode(), err.decode())
+        if not stdin and "-" not in arguments and not any(name.startswith(("PYTHON", "LC_", "TZ")) for name in env):
+            return _called(arguments, directory, environment)
         done = subprocess.run(
             [sys.executable, "-m", "viewer", *arguments],
             input=stdin, capture_output=True, cwd=directory, env=environment, timeout=LIMIT, check=False,

@@ -126,9 +126,12 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(item)
 
 
-def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
-    """Check the model with every field made hostile, as many at once as leave the session what it is, and each other
-    one alone; returns the values with the former, and how many those are.
+Change = tuple[Field, int]
+
+
+def harmless_variants(path: Path, lines: bool, known: frozenset[Change] = frozenset()) -> tuple[list[Any], set[Change]]:
+    """Check the model with every field made hostile that is not `known`, as many at once as leave the session what it
+    is, and each other one alone; returns the values with the former, and which those are.
     """
     plain = path.read_bytes()
     values = values_in(path, lines)
@@ -146,7 +149,7 @@ def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
         session.close()
         return len(session.messages) >= len(before.messages) and len(session.exchanges) == len(before.exchanges)
 
-    def harmless(kept: list[tuple[Field, int]], more: list[tuple[Field, int]]) -> list[tuple[Field, int]]:
+    def harmless(kept: list[Change], more: list[Change]) -> list[Change]:
         """What is kept, and those of `more` that leave the session what it is beside that."""
         if is_still(changed([*kept, *more])):
             return [*kept, *more]
@@ -155,17 +158,17 @@ def harmless_variants(path: Path, lines: bool) -> tuple[list[Any], int]:
         half = len(more) // 2
         return harmless(harmless(kept, more[:half]), more[half:])
 
-    def changed(some: list[tuple[Field, int]]) -> list[Any]:
+    def changed(some: list[Change]) -> list[Any]:
         changes: Changes = {}
         for field, what in some:
             changes[field] = changes.get(field, 0) | what
         return [with_hostile(value, changes) for value in values]
 
-    every = dict.fromkeys(change for value in values for change in fields(value))
+    every = {change for value in values for change in fields(value)} - known
     try:
         # A key is another one once it is hostile: first all values, from the inside out.
-        kept = harmless([], sorted(every, key=lambda change: (change[1], -len(change[0]))))
-        return changed(kept), len(kept)
+        kept = harmless([], sorted(every, key=lambda change: (change[1], -len(change[0]), change[0])))
+        return changed(kept), set(kept)
     finally:
         path.write_bytes(plain)
 
@@ -248,17 +251,22 @@ def run_on(output: Output, path: Path) -> None:
 
 @pytest.mark.parametrize("provider", sorted(providers()))
 def test_no_field_of_an_agent_reaches_a_terminal(provider: str, tmp_path: Path, output: Output) -> None:
-    counts, held = [], 0
+    held: set[Field] = set()
+    borne: set[Change] = set()
+    tried: frozenset[Change] = frozenset()
     for sample in _samples(provider, tmp_path):
         lines = sample.lines or sample.path.suffix == ".jsonl"
-        held += len({field for value in values_in(sample.path, lines) for field, _ in fields(value)})
-        hostile, count = harmless_variants(sample.path, lines)
-        counts.append(count)
+        there = frozenset(change for value in values_in(sample.path, lines) for change in fields(value))
+        if there <= tried:
+            continue
+        hostile, harmless = harmless_variants(sample.path, lines, tried)
         write(sample.path, hostile)
-        run_on(output, sample.path)
-    if not counts:
+        if not tried or len(harmless) > 50:
+            run_on(output, sample.path)
+        held, borne, tried = held | {field for field, _ in there}, borne | harmless, tried | there
+    if not held:
         pytest.skip("its sources are no JSON; what comes of them passes the same door")
-    assert sum(counts) > min(30, held // 2)  # of each field its value and its key
+    assert len(borne) > min(30, len(held) // 2)  # of each field its value and its key
     for command in COMMANDS if provider == "claude" else BRIEF:
         output.of(*command)
 
@@ -298,8 +306,8 @@ def test_no_seldom_field_reaches_a_terminal(tmp_path: Path, output: Output) -> N
     )
     path.parent.mkdir(parents=True)
     write(path, [{"timestamp": "2026-11-28T09:00:00.000Z", **record} for record in SELDOM])
-    hostile, count = harmless_variants(path, lines=True)
-    assert count > 15
+    hostile, harmless = harmless_variants(path, lines=True)
+    assert len(harmless) > 15
     write(path, hostile)
     run_on(output, path)
     for command in COMMANDS:
@@ -313,8 +321,8 @@ def test_no_field_of_a_published_format_reaches_a_terminal(tmp_path: Path, outpu
         document = tmp_path / f"document.{form}"
         document.write_bytes(output.of(*make, sample.path))
         assert read_session(document).exchanges
-        hostile, count = harmless_variants(document, form in ("toolpath-jsonl", "events"))
-        assert count > 5
+        hostile, harmless = harmless_variants(document, form in ("toolpath-jsonl", "events"))
+        assert len(harmless) > 5
         write(document, hostile)
         run_on(output, document)
 

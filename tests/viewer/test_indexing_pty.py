@@ -22,14 +22,21 @@ END = b"\x1b[F"
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name)
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    machine = Machine(tmp_path)
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    machine = Machine(tmp_path_factory.mktemp("thousand"))
     machine.session("00000000-0000-4000-8000-000000000000", ["the oldest of all", "answer"])
     for number in range(1, 1000):
         machine.session(f"{number:08}-0000-4000-8000-000000000000", [f"prompt {number}", "answer"], minute=1)
     machine.env |= {"TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
     return machine
+
+
+@pytest.fixture
+def machine(thousand: Machine, tmp_path: Path) -> Machine:
+    """A thousand sessions of which there is no index yet."""
+    thousand.env["XDG_CACHE_HOME"] = str(tmp_path)
+    return thousand
 
 
 def processes(machine: Machine) -> dict[int, str]:

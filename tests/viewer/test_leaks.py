@@ -143,9 +143,9 @@ def marks(text: str) -> int:
 @pytest.mark.parametrize("place", PLACES)
 def test_no_secret_gets_out(place: str) -> None:
     number = list(PLACES).index(place)
-    kinds = KINDS[number % 4 :: 4]
+    kinds = KINDS[number % 6 :: 6]
     if place in ONCE:
-        kinds = [kind for kind in kinds if "\n" not in kind.text][:12]
+        kinds = [kind for kind in kinds if "\n" not in kind.text][:6]
     hands = []
     for some in [[kind] for kind in kinds] if place in ONCE else [kinds]:
         hand = Hand()

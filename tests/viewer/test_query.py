@@ -193,7 +193,7 @@ _queries = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(texts(), _queries, st.booleans())
 def test_the_index_finds_what_a_look_at_the_text_finds(
     tmp_path_factory: pytest.TempPathFactory, made: list[SessionText], typed: str, typing: bool

@@ -14,18 +14,20 @@ ALL = ["question_mark", "x", "w", "D", "tab", "ctrl+p", "slash"]
 MOVES = ["pagedown", "pageup", "end", "home", "down", "z"]
 
 
-@pytest.mark.parametrize("size", [(1, 1), (10, 3), (2, 50), (200, 1)], ids=lambda s: f"{s[0]}x{s[1]}")
-@pytest.mark.parametrize("begun", [True, False], ids=["from the start", "later"])
+@pytest.mark.parametrize(
+    ("size", "begun"),
+    [((1, 1), True), ((1, 1), False), ((10, 3), True), ((10, 3), False), ((2, 50), True), ((200, 1), False)],
+    ids=["1x1", "1x1 later", "10x3", "10x3 later", "2x50", "200x1 later"],
+)
 async def test_every_key_is_borne(size: tuple[int, int], begun: bool) -> None:
     app, screen = TurnlogApp(), TranscriptScreen(Written(story()))
     app.start_with(screen)
     async with app.run_test(size=size if begun else (80, 24)) as pilot:
         await pilot.pause()
-        for key in ALL:
+        for key in ALL[begun::2]:  # the others where it began the other way
             await pilot.press(key)
             await pilot.resize_terminal(*size)
-            for move in MOVES:
-                await pilot.press(move)
+            await pilot.press(*MOVES)
             await pilot.resize_terminal(80, 24)
             await pilot.resize_terminal(*size)
             for _ in range(4):

@@ -75,14 +75,13 @@ def everything(session: Session, query: str) -> list[int]:
 
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("escape_slash", [True, False])
-@pytest.mark.parametrize(
-    "query",
-    ['"quoted"', "\\path", "C:\\path\\to", "über", "ÜBER", "straße", "école", "日本", "a/b", "<tag>", "WORDS",
-     "words", "Words", "🎉", "%", "&", '"', "\\", "/", "line", "d line\ttab", "zzz"],
-)  # fmt: skip
-def test_bytes_find_what_messages_hold(tmp_path: Path, query: str, ascii_only: bool, escape_slash: bool) -> None:
+def test_bytes_find_what_messages_hold(tmp_path: Path, ascii_only: bool, escape_slash: bool) -> None:
     session = read_session(write(tmp_path / "s.jsonl", ascii_only=ascii_only, escape_slash=escape_slash))
-    assert search(session, query) == everything(session, query)
+    for query in (
+        '"quoted"', "\\path", "C:\\path\\to", "über", "ÜBER", "straße", "école", "日本", "a/b", "<tag>", "WORDS",
+        "words", "Words", "🎉", "%", "&", '"', "\\", "/", "line", "d line\ttab", "zzz",
+    ):  # fmt: skip
+        assert search(session, query) == everything(session, query), query
 
 
 @given(st.data(), st.integers(0, 23), st.integers(1, 400))

@@ -58,9 +58,8 @@ def shown_as_found(view: TranscriptView) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "places"),
-    [
+async def test_what_the_screen_shows_is_found() -> None:
+    told = [
         ("Edit a.py", 3),
         ("EDIT A.PY +1 -1", 0),  # what stands at the right edge is not beside it
         ("exit 1", 3),
@@ -72,12 +71,12 @@ def shown_as_found(view: TranscriptView) -> list[str]:
         ("answer", 3 * 13),  # each place counts, also on one line
         ("row 33", 3),  # below what is shown of a long output
         ("tokens: in 10", 3),
-    ],
-)
-async def test_what_the_screen_shows_is_found(words: str, places: int) -> None:
+    ]
     async with transcript(story(3), size=(100, 30)) as (pilot, _, _):
-        await search(pilot, words)
-        assert count(pilot) == (f"1 of {places}" if places else "not found")
+        for words, places in told:
+            await search(pilot, words)
+            assert (words, count(pilot)) == (words, f"1 of {places}" if places else "not found")
+            await pilot.press("escape", "g")
 
 
 async def test_n_visits_the_places_in_the_order_of_their_numbers() -> None:

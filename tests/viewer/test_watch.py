@@ -267,7 +267,7 @@ EVIDENCE = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(TURNS, min_size=1, max_size=3), EVIDENCE, st.booleans())
 def test_a_verdict_names_its_source(turns: list[Turn], evidence: Evidence, live: bool) -> None:
     state = judge("An agent", turns, evidence, now=200.0, live=live)

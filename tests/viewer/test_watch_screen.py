@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.pilot import Pilot
@@ -200,6 +200,7 @@ async def test_only_lines_that_changed_are_drawn_again() -> None:
         ]
 
 
+@settings(max_examples=10)
 @given(st.lists(st.permutations(range(4)), min_size=1, max_size=4), st.integers(0, 4))
 def test_the_cursor_stays_on_its_session_and_that_on_its_line(orders: list[list[int]], moves: int) -> None:
     async def run() -> None:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len
 from textual.binding import Binding
 from textual.keys import Keys, _character_to_key
+from textual.screen import Screen
 
 from schemas.clean import one_line
 from viewer.output import CallError
@@ -71,7 +72,7 @@ def bindings(screen: str) -> list[Binding]:
     return [
         Binding(
             ",".join(key.keys),
-            key.call,
+            "app.command_palette" if key.action == "palette" else key.call,
             key.label,
             show=bool(key.footer),
             tooltip=key.help,
@@ -79,6 +80,14 @@ def bindings(screen: str) -> list[Binding]:
         )
         for key in TABLES[screen]
     ]
+
+
+async def back(screen: Screen[Any]) -> None:
+    """Go back to the screen below; leave where there is none."""
+    if len(screen.app.screen_stack) > 1:
+        screen.dismiss()
+    else:
+        await screen.run_action("app.quit")  # which asks first where that would end an agent
 
 
 def effective(screen: str, keymap: Mapping[str, str]) -> tuple[Key, ...]:

@@ -29,7 +29,7 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.bindings import actions_by_key, bindings
+from viewer.screens.bindings import actions_by_key, back, bindings
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.place import OpeningPlace
 from viewer.sessions.freshness import file_state, is_live
@@ -762,16 +762,9 @@ class TranscriptScreen(Screen[None]):
         if action is not None:
             action(*(arguments or (self.session,)))
 
-    def action_palette(self) -> None:
-        """The command palette."""
-        self.app.action_command_palette()
-
     async def action_back(self) -> None:
         """Back to the list, or to the session below; leave where there is none."""
-        if len(self.app.screen_stack) > 1:
-            self.dismiss()
-        else:
-            await self.run_action("app.quit")  # which asks first where that would end an agent
+        await back(self)
 
     def action_end_search(self) -> None:
         """End the search, else drop what is selected, else go back; never leave the program."""

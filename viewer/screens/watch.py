@@ -19,7 +19,7 @@ from renderers.facts import cost_fact, format_count
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
-from viewer.screens.bindings import bindings
+from viewer.screens.bindings import back, bindings
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does
@@ -196,10 +196,7 @@ class WatchScreen(RowListScreen):
 
     async def action_back(self) -> None:
         """Back to the list; leave where there is none."""
-        if len(self.app.screen_stack) > 1:
-            self.dismiss()
-        else:
-            await self.run_action("app.quit")
+        await back(self)
 
 
 _NOTHING = Content.assemble(

@@ -184,10 +184,6 @@ class RowListScreen(Screen[None]):
         app: Any = self.app  # by no name of its type, which knows screens that have such lists
         app.show_help(self.TABLE)
 
-    def action_palette(self) -> None:
-        """Show all commands."""
-        self.app.action_command_palette()
-
     def action_cursor_down(self) -> None:
         self.query_one(RowList).move(1)
 
