@@ -90,6 +90,11 @@ def test_subagents_are_searched_and_their_hits_have_a_target(machine: Machine) -
     (row,) = machine.run("search", "--json", "needle").json
     assert row["path"] == str(child)
     assert "NEEDLE" in machine.run("show", f"{row['path']}{row['place']}").out
+    address = next(line.split()[0] for line in machine.run("search", "needle").out.splitlines() if "#" in line)
+    assert address == f"{row['id']}{row['place']}"
+    for command in (["show"], ["export"], []):
+        shown = machine.run(*command, address).out
+        assert "NEEDLE" in shown and "gone" not in shown
 
 
 def test_for_people(machine: Machine) -> None:

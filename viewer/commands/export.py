@@ -95,7 +95,7 @@ def command(
     if everything:
         return export.many(_listed(targets, here, agent, since), str(destination), strict=False)
     resolver = Targets()
-    found = [resolver.resolve(target, placed=True) for target in targets]
+    found = [resolver.resolve(target) for target in targets]
     if any(target.place for target in found) and form not in READ:
         raise CallError(f"{found[0].given}: a JSON document holds the whole session, and no place in it")
     if many:
@@ -168,6 +168,7 @@ class _Export:
         from schemas.interchange.toolpath import merges_in
         from schemas.opening import read_session
         from viewer.exporting import Kept, check_not_read, own_files, write_file
+        from viewer.sessions.parts import part_at
         from viewer.sessions.selection import say_others
 
         with progress("reading") as bar:
@@ -244,17 +245,6 @@ class _Export:
         if self._secrets:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._secrets.most_common())
             warn(f"{plural(self._secrets.total(), 'secret')} redacted ({kinds}); --no-redact keeps them")
-
-
-def part_at(session: Session, place: str) -> Part | None:
-    """The part of a session at a place; None for the whole. Raises CallError where there is none."""
-    from renderers.places import find_part, no_such_place
-
-    if not place:
-        return None
-    if (part := find_part(session, place)) is None:
-        raise CallError(f"{path_text(session.path)}: {no_such_place(session, place)}")
-    return part
 
 
 def _counted(chunks: Iterable[bytes], size: Counter[str]) -> Iterator[bytes]:

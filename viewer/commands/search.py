@@ -130,8 +130,7 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
         _print_title(screen, group)
         count += len(hits)
         for hit in hits:
-            # A subagent's session has no id that TARGET knows: its path stands above.
-            address = f"{'' if group.above else short[group.id]}{hit.place}"
+            address = f"{group.id if group.above else short[group.id]}{hit.place}"
             _print_hit(screen, hit, address, of_files=query.of_files)
     return count
 
