@@ -118,6 +118,16 @@ async def test_a_tile_says_what_its_session_does_and_by_what_that_is_known() -> 
         assert "1 waits for you · 1 perhaps waits for you · 4 running" in title and "1.2M tokens · $2.44" in title
 
 
+@pytest.mark.parametrize("width", [40, 59, 80])
+async def test_how_many_wait_is_said_however_narrow_it_is(width: int) -> None:
+    async with watching(TILES, (width, 24)) as (pilot, _, _):
+        title = str(pilot.app.screen.query_one("#title").render())
+        assert "1 waits" in title and "1 perhaps waits" in title
+        assert "4 running" in title or width == 40
+        await pilot.resize_terminal(140, 24)
+        assert "turnlog watch" in str(pilot.app.screen.query_one("#title").render())
+
+
 @pytest.mark.parametrize("width", [24, 40, 80, 100, 140])
 async def test_every_line_is_as_wide_as_the_list(width: int) -> None:
     wide = [tile("幅の確認" * 9, replace(WORKS, what="$ " + "漢字" * 90), last="漢" * 300), *TILES]

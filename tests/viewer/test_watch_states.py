@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from schemas.values import when
 from tests.viewer.lab_live import BOOTED, LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
 from viewer.watch.tile import Tile
@@ -77,6 +80,24 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
     tiles = watch.tiles
     watch.close()
     return tiles
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
+def test_copilots_records_tell_when_a_command_was_let_through(tmp_path: Path) -> None:
+    """`permission.completed` (found-live.md 6) came eight seconds behind the call; then the shell began."""
+    machine = lay_out("copilot", "03-shell", tmp_path)
+    (events,) = machine.env.home.glob(".copilot/session-state/*/events.jsonl")
+    records = [json.loads(line) for line in events.read_text().splitlines()]
+    called, let = (
+        [when(one["timestamp"]) for one in records if one["type"] == kind][-1] or 0.0
+        for kind in ("tool.execution_start", "permission.completed")
+    )
+    for pid in machine.proc.iterdir():
+        if pid.name.isdecimal() and "sleep" in (pid / "cmdline").read_text():
+            shutil.rmtree(pid)  # so that only the records tell
+    (tile,) = look(machine, "03-shell", 0.5)
+    assert tile.state.does is Does.WORKS and tile.state.since == pytest.approx(let)
+    assert let > called + 1
 
 
 def said(tile: Tile) -> str:

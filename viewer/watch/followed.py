@@ -53,6 +53,8 @@ class Followed:
         self.follower = given or Follower(path, from_end=True)
         self.evidence: Evidence | None = None
         """What is known of its process; None before anybody looked."""
+        self.measured = True
+        """Whether it is known, as far as it can be, whether its terminal is still."""
         self.tile: Tile | None = None
         self.order = 0
         """Its place among those that need a person as much."""
@@ -120,10 +122,10 @@ class Followed:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def is_at_rest(self, now: float) -> bool:
-        """Tell whether there is nothing to read, and nothing that would change its tile. Costs a `stat` a file."""
+        """Tell whether there is nothing to read, and no other evidence. Costs a `stat` a file."""
         before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
-        busy = self.tile is not None and (self.tile.recent or self._figures.is_due)
-        return self.judged and not (self.has_more or busy) and before == self._seen and now - self._stepped < _REST
+        busy = self.has_more or (self.tile is not None and self._figures.is_due)
+        return self.judged and not busy and before == self._seen and now - self._stepped < _REST
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""

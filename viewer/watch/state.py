@@ -83,12 +83,13 @@ class Call(NamedTuple):
     name: str
     title: str
     since: float | None
+    """When it was called, or let through, where the records tell that."""
     type: ToolType
     """What kind of tool it is; `task` where it started a subagent."""
     wait: Wait | None
     """What it asks for by its name: a question, a plan."""
-    told: Wait | bool | None
-    """What the records say of it: for what it waits, or False where it runs; None where they do not tell."""
+    told: Wait | float | None
+    """What the records say of it, as `Agent.waits` has it."""
     asks: tuple[Ask, ...]
 
 
@@ -109,8 +110,10 @@ class Turn(NamedTuple):
 
     @property
     def phase(self) -> object:
-        """The mark of what the session does: another one when it does something else."""
-        return self.since, self.over, [call.title for call in self.calls]
+        """The mark of what the session does: another one when it does something else. With open tool uses it waits for
+        those, whatever records come meanwhile.
+        """
+        return self.over, [(call.title, call.since) for call in self.calls] or self.since
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,19 +197,20 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
     wait = None
     if running is not None:
         wait = Wait.QUESTION if tool.name in running.questions else Wait.PLAN if tool.name in running.plans else None
-    title = headline(tool, session.workspace_root).title
+    title, told = headline(tool, session.workspace_root).title, _told(session, agent, index, tool.use_id)
+    since = message.timestamp
     return Call(
         tool.name,
         title,
-        message.timestamp,
+        max(since or 0.0, told) if isinstance(told, float) and told else since,
         "task" if message.flags & Flag.SUBAGENT else tool.type,
         wait,
-        _told(session, agent, index, tool.use_id),
+        told,
         _asked(tool, title, wait),
     )
 
 
-def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | bool | None:
+def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | float | None:
     """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
     and the transcript says so.
     """
@@ -320,10 +324,10 @@ def _gated(calls: Iterable[Call], link: Evidence) -> list[Call]:
     return [call for call in free if call.type not in ("read", "search")] or free
 
 
-def _process(call: Call, link: Evidence) -> str | None:
-    """The command of a process that began with a tool use or after it."""
+def _process(call: Call, link: Evidence) -> float | None:
+    """The time at which a process began that did with a tool use or after it."""
     began = (call.since or 0.0) - _EARLY
-    return next((command for command, at in link.runs if at >= began), None)
+    return next((at for _, at in link.runs if at >= began), None)
 
 
 def _command(turn: Turn, link: Evidence) -> str:
@@ -345,11 +349,14 @@ def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, l
     what, since = (own[-1].title, own[-1].since) if own else (started.title, started.since)
     if not own and below:
         what = plural(len(below), "subagent")
-    if ran := next((one for one in calls if one.type == "shell" and _process(one, link) is not None), None):
-        return State(Does.WORKS, ran.title if ran in own else what, ran.since, "a process of it runs")
-    if any(one.told is False for one in calls):
+    for ran in (one for one in calls if one.type == "shell"):
+        if (begun := _process(ran, link)) is not None:
+            begun = max(begun, ran.since or 0.0)
+            return State(Does.WORKS, ran.title if ran in own else what, begun, "a process of it runs")
+    if any(isinstance(one.told, float) for one in calls):
         return State(Does.WORKS, what, since, f"{agent}'s records say so")
     if link.stated is not None and link.stated.status is Status.WORKS:
+        since = max(filter(None, (since, link.stated.since)), default=None)  # it waited until then
         return State(Does.WORKS, what, since, f"{agent} says so")
     if not calls:
         return State(Does.WORKS, what, since, "an open tool use, a subagent", bool(link.alive))
