@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from viewer.index.library import Library
     from viewer.index.summary import Summary
     from viewer.screens.app import TurnlogApp
+    from viewer.screens.find import FindScreen
     from viewer.widgets.list_facets import Choice
 
 WATCH_SECONDS = 2.0
@@ -51,8 +52,10 @@ PRICE_SECONDS = 0.15
 """How long the cursor rests on a session before it is priced."""
 SHARE = 5
 """While sessions come in, the list is idle so many times as long as it takes to show them: 100,000 take a while."""
-LOOK_SECONDS = 15.0
-"""How often new sessions are looked for; less often where looking takes long."""
+LOOK_SECONDS, FIND_SECONDS = 15.0, 3.0
+"""How often new sessions are looked for, and what was said in them while one searches; less often where looking takes
+long.
+"""
 
 
 class BrowserScreen(RowListScreen):
@@ -87,9 +90,10 @@ class BrowserScreen(RowListScreen):
         self._costs = SummaryCosts(library)
         self._pricing = ""
         self._indexed: tuple[int, int] | None = None
-        self._looked = self._looking = False
+        self._looked = self._looking = self._news = False
         self._known, self._show_after = -1, 0.0
         self._next_look: Timer | None = None
+        self._find: FindScreen | None = None
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
@@ -287,6 +291,8 @@ class BrowserScreen(RowListScreen):
         finally:
             self._looking = False
         self._looked_through(time.monotonic() - begun)
+        if self._news and self._find is not None:
+            self._find.look_again()
 
     def _refresh(self, worker: Worker[None]) -> None:
         """Bring the index up to date, in a thread: batches go to the list as they come."""
@@ -296,14 +302,14 @@ class BrowserScreen(RowListScreen):
 
         if not self._complete:
             self.app.call_from_thread(self._take_all, self._library.cached())
-        news = False
+        self._news = False
         for batch in self._library.refresh(progress):
             if worker.is_cancelled:
                 return
-            news = True
+            self._news = True
             self.app.call_from_thread(self._take, batch)
         summaries = self._library.all()
-        if news or len(summaries) != self._known:  # or some are gone
+        if self._news or len(summaries) != self._known:  # or some are gone
             self.app.call_from_thread(self._take_all, summaries)
 
     def _take_all(self, summaries: list[Summary]) -> None:
@@ -326,7 +332,8 @@ class BrowserScreen(RowListScreen):
         """Everything is known; some time later it is looked again."""
         self._indexed, self._looked = None, True
         self._show()
-        self._set_next_look(max(LOOK_SECONDS, 30 * seconds))
+        least = FIND_SECONDS if self._find is self.app.screen else LOOK_SECONDS
+        self._set_next_look(max(least, 30 * seconds))
 
     def _set_next_look(self, seconds: float) -> None:
         if self._next_look is not None:  # what was asked for by key was out of turn
@@ -334,7 +341,7 @@ class BrowserScreen(RowListScreen):
         self._next_look = self.set_timer(seconds, self._look_again)
 
     def _look_again(self) -> None:
-        if self.is_current:
+        if self.is_current or self._find is self.app.screen:
             self._look()
         else:
             self._set_next_look(LOOK_SECONDS)
@@ -396,7 +403,10 @@ class BrowserScreen(RowListScreen):
             return self._reading() or ("" if self._looked else "looking for sessions")
 
         sessions, clock = self._shelf.sessions, self._clock
-        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, reading, clock))
+        self._find = FindScreen(self._library, sessions, self._facets, words, reading, clock)
+        self.app.push_screen(self._find)
+        if self._looked:
+            self._set_next_look(FIND_SECONDS / 10)  # what was said since is to be found
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose what to narrow the list by, or its order."""
