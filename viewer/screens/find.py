@@ -320,8 +320,8 @@ class FindScreen(RowListScreen):
     # -- keys ------------------------------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open the session under the cursor at the hit, or show more hits of it. What was just typed is meant, though it
-        is not found yet.
+        """Open the session under the cursor at the hit, or show more hits of it; as soon as it is found, where somebody
+        has only just typed.
         """
         if self._box.value != self._asked:
             self._ask()
