@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
+from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
 
@@ -38,13 +39,20 @@ def _part(name: str, words: str) -> Callable[[Callable[..., int]], Callable[...,
 
 @click.command("export")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
-@click.option("--to", "form", default="markdown", metavar="FORMAT", help=f"{_TOLD}; markdown by default.")
+@click.option(
+    "--to",
+    "form",
+    default="markdown",
+    metavar="FORMAT",
+    shell_complete=one_of(FORMATS),
+    help=f"{_TOLD}; markdown by default.",
+)
 @click.option("-o", "destination", metavar="FILE|DIR/", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--watch", is_flag=True, help="Write the file again whenever the session grows, until ctrl+c.")
 @click.option("--all", "everything", is_flag=True, help="All sessions of this machine; TARGETs are words as in list.")
 @click.option("--here", is_flag=True, help="With --all: only sessions of this directory and those below it.")
-@click.option("--agent", metavar="NAME", help="With --all: only one agent's sessions.")
+@click.option("--agent", metavar="NAME", shell_complete=agents, help="With --all: only one agent's sessions.")
 @click.option("--since", metavar="WHEN", help="With --all: only sessions since a day or an age.")
 @click.option("--prompts", is_flag=True, help="Only what the person typed.")
 @_part("thinking", "What the agent thought.")
