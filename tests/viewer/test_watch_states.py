@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,39 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
     tiles = watch.tiles
     watch.close()
     return tiles
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
+@pytest.mark.parametrize(
+    ("state", "status", "source"),
+    [
+        ("02-streaming", "inProgress", "Codex says so"),
+        ("03b-shell-classic", "inProgress", "a process of it runs"),
+        ("04c-approval-classic", "inProgress", "an open tool use, no process of it, a still terminal"),
+        ("05-question", "inProgress", "an open question"),
+        ("06-plan", "completed", "a plan is the last thing said"),
+        ("07-finished", "completed", "Codex says so"),
+        ("08-interrupted", "interrupted", "Codex says so"),
+        ("11-killed-exec", "inProgress", "no process of it is there"),
+    ],
+)
+def test_what_codex_keeps_of_a_turn_is_the_first_evidence_and_no_proof_of_life(
+    state: str, status: str, source: str, tmp_path: Path
+) -> None:
+    machine = lay_out("codex", state, tmp_path)
+    rollout = max(machine.env.home.glob(".codex/sessions/*/*/*/rollout-*.jsonl"), key=lambda path: path.stat().st_mtime)
+    with closing(sqlite3.connect(machine.env.home / ".codex/thread_history_1.sqlite")) as database, database:
+        database.execute("CREATE TABLE thread_turns (thread_id, turn_id, status, started_at, completed_at)")
+        last = int(rollout.stat().st_mtime)
+        for number, (one, ended) in enumerate([("completed", last - 90), (status, last)]):
+            times = last - 100 * (1 - number), None if one == "inProgress" else ended
+            database.execute(
+                "INSERT INTO thread_turns VALUES (?, ?, ?, ?, ?)", (rollout.stem[-36:], number, one, *times)
+            )
+    tiles = look(machine, state)
+    assert (EXPECTED["codex"][state], source) in [
+        (said(one)[: len(EXPECTED["codex"][state])], one.state.source) for one in tiles
+    ]
 
 
 @pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")

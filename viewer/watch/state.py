@@ -251,16 +251,16 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
     if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
         return waiting if link.alive or live else replace(waiting, certain=False)
-    if status is Status.DONE and stated is not None:
+    if status is Status.DONE and stated is not None and turn.wait is None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
         return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")
     if calls:
         return _working(agent, turns, link, now=now, live=live)
     if len(turns) > 1:
         return State(Does.WORKS, plural(len(turns) - 1, "subagent"), turns[1].since, "its subagents' records")
-    if turn.over and status is not Status.WORKS:
+    if turn.over and status not in (Status.WORKS, Status.GOES_ON):
         return _over(agent, turn, link)
-    if status is Status.WORKS:
+    if status in (Status.WORKS, Status.GOES_ON):
         what = _command(turn, link) or ("writing" if turn.writing else "thinking")
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
@@ -284,13 +284,14 @@ def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: fl
         return stated
     answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
     begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
-    return stated._replace(status=Status.UNTOLD) if answered or begun else stated
+    ended = stated.status is Status.GOES_ON and turn.over and turn.since >= stated.since
+    return stated._replace(status=Status.UNTOLD) if answered or begun or ended else stated
 
 
 def _left(turn: Turn, stated: Stated | None) -> State:
     """The state of a session whose process is gone."""
     answered = turn.over and not turn.calls
-    if stated is not None:
+    if stated is not None and stated.pid:
         what = "killed, answered" if answered and stated.status in (Status.DONE, Status.UNTOLD) else "killed"
         return State(Does.ENDED, what, turn.since, "registered by its agent, but its process is gone")
     how = turn.how if answered else "in the middle"

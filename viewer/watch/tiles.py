@@ -143,7 +143,7 @@ class Watch:
         )
 
     def _runs(self, stated: Stated) -> bool:
-        return self._processes.is_there(stated.pid, stated.start) is not False
+        return bool(stated.pid) and self._processes.is_there(stated.pid, stated.start) is not False
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
