@@ -160,7 +160,7 @@ class WatchScreen(RowListScreen):
         self._list.display, self._empty.display = bool(tiles), not tiles
         if not tiles:
             self._empty.update(_NOTHING if self._looked else Content.styled("Looking for sessions …", "$text-muted"))
-        width, left = self._bar.content_size.width, _counts(tiles)
+        width, left = self.size.width - 2, _counts(tiles)  # the bar may have its old size still
         if width < left.cell_length:
             left = _counts(tiles, narrow=True)
         self._bar.left, self._bar.right = left, _sums(tiles, width - left.cell_length - _APART)

@@ -123,13 +123,15 @@ class Followed:
 
     def is_at_rest(self, now: float) -> bool:
         """Tell whether there is nothing to read, and no other evidence. Costs a `stat` a file."""
-        before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
         busy = self.has_more or (self.tile is not None and self._figures.is_due)
-        return self.judged and not busy and before == self._seen and now - self._stepped < _REST
+        return self.judged and not busy and self._state() == self._seen and now - self._stepped < _REST
+
+    def _state(self) -> tuple[object, ...]:
+        return *map(_stamp, self.sources), self.evidence, self.shared
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
-        self._stepped = now
+        self._stepped, self._seen = now, self._state()
         for follower in self.followers:
             follower.poll()
             follower.step(seconds)
