@@ -206,6 +206,12 @@ def test_a_wait_is_the_same_one_whatever_records_come_meanwhile() -> None:
     assert Turn(since=5.0).phase != Turn(since=7.0).phase
 
 
+@pytest.mark.parametrize(("ago", "does"), [(0.5, Does.WORKS), (5.0, Does.DONE)])
+def test_a_prompt_is_newer_than_a_status_without_a_time(ago: float, does: Does) -> None:
+    link = Evidence(alive=True, stated=Stated("s", 1, status=Status.DONE))
+    assert judge("Copilot CLI", [Turn(since=100.0 - ago)], link, now=100.0, live=True).does is does
+
+
 def test_a_command_runs_since_it_was_let_through(desk: Desk) -> None:
     desk.runs("a")
     desk.prompts("a")

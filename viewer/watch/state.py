@@ -280,8 +280,11 @@ def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: fl
     """Return what the agent says, without a status that is older than what its records say meanwhile, or younger than
     those that say what it waits for.
     """
-    if stated is None or stated.since is None or turn.since is None:
+    if stated is None or turn.since is None:
         return stated
+    if stated.since is None:  # what tells no time may be said again in a moment
+        early = stated.status is Status.DONE and not turn.over and now - turn.since < _SOON
+        return stated._replace(status=Status.UNTOLD) if early else stated
     answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
     begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
     ended = stated.status is Status.GOES_ON and turn.over and turn.since >= stated.since
