@@ -93,6 +93,8 @@ def test_subagents_are_searched_and_their_hits_have_a_target(machine: Machine) -
     assert "NEEDLE" in machine.run("show", f"{row['path']}{row['place']}").out
     address = next(line.split()[0] for line in machine.run("search", "needle").out.splitlines() if "#" in line)
     assert address == f"{row['id']}{row['place']}"
+    bare = machine.run("search", "needle", XDG_CACHE_HOME="/proc/nowhere").out  # where there can be no index
+    assert f"  {row['path']}{row['place']} " in bare
     for command in (["show"], ["export"], []):
         shown = machine.run(*command, address).out
         assert "NEEDLE" in shown and "gone" not in shown

@@ -130,7 +130,9 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
         _print_title(screen, group, len(hits))
         count += len(hits)
         for hit in hits:
-            address = f"{group.id if group.above else short[group.id]}{hit.place}"
+            # The ids of subagents are known from the index alone.
+            name = short[group.id] if not group.above else group.id if group.sid >= 0 else path_text(group.path)
+            address = f"{name}{hit.place}"
             _print_hit(screen, hit, address, of_files=query.of_files)
     return count
 
