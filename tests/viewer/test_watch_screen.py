@@ -125,7 +125,7 @@ async def test_how_many_wait_is_said_however_narrow_it_is(width: int) -> None:
         assert "1 waits" in title and "1 perhaps waits" in title
         assert "4 running" in title or width == 40
         await pilot.resize_terminal(140, 24)
-        assert "turnlog watch" in str(pilot.app.screen.query_one("#title").render())
+        await until(pilot, lambda: "turnlog watch" in str(pilot.app.screen.query_one("#title").render()))
 
 
 @pytest.mark.parametrize("width", [24, 40, 80, 100, 140])

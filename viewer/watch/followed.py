@@ -65,7 +65,7 @@ class Followed:
         self.shared: tuple[Shared, ...] = ()
         self.turn = Turn()
         """The session's turn as of the last step."""
-        self.sources = self.follower.sources
+        self.files_read = [os.fspath(source_of(path)[0]) for path in self.follower.sources]
         """The files whose change means that there is something to read, as of the last step."""
         self._helpers: dict[Path, Follower | Within] = {}
         """The subagents that run, by their files."""
@@ -127,7 +127,7 @@ class Followed:
         return self.judged and not busy and self._state() == self._seen and now - self._stepped < _REST
 
     def _state(self) -> tuple[object, ...]:
-        return *map(_stamp, self.sources), self.evidence, self.shared
+        return *map(_stamp, self.files_read), self.evidence, self.shared
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
@@ -143,7 +143,8 @@ class Followed:
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
         self.turn = self._turn(self.follower)
-        self.sources = [path for follower in self.followers for path in follower.sources]
+        sources = [path for follower in self.followers for path in follower.sources]
+        self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
         if self._given is not None:
             return
         self._note_files()
@@ -258,9 +259,9 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     return subagent.path
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(file: str) -> tuple[int, int]:
     try:
-        stat = os.stat(source_of(path)[0])
+        stat = os.stat(file)
     except OSError:
         return -1, 0
     return stat.st_size, stat.st_mtime_ns

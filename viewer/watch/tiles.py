@@ -220,8 +220,8 @@ class Watch:
                     self._judge(one, now)  # the last minute is another one
             self._by_file = defaultdict(set)
             for one in self._followed.values():
-                for source in one.sources:
-                    self._by_file[os.fspath(source_of(source)[0])].add(one.path)
+                for file in one.files_read:
+                    self._by_file[file].add(one.path)
         unread: list[Path] = []
         for path in list(self._due):
             del self._due[path]
