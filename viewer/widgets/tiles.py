@@ -32,8 +32,8 @@ _FEW_HELPERS = 3
 """So many subagents are shown of a session until all are asked for."""
 _MOST_ASKED, _MOST_LAST = 3, 2
 """Lines of a question, and of the last text."""
-_DOT, _KEPT = " · ", 2
-"""What stands between facts, and how many of them are kept beside a long command."""
+_DOT, _KEPT, _ROOM = " · ", 2, 30
+"""What stands between facts, and how many of them are kept beside a long command, where both have so many cells."""
 _STYLES = {"!": "waits", "?": "perhaps", "*": "works", "-": "dim"}
 
 
@@ -259,7 +259,8 @@ class TileList(RowList):
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
             left = room - width_of(state_words(line.state, self._clock())) - 2
-            right = _fitting(line.right, left, _KEPT if line.state.does is Does.WORKS else 0)
+            kept = _KEPT if line.state.does is Does.WORKS and room >= _ROOM else 0
+            right = _fitting(line.right, left, kept)
             words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
             gap = room - width_of(words) - width_of(right)
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
