@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
@@ -173,6 +174,7 @@ def exchange_facts(
     return facts
 
 
+@lru_cache(4096)
 def project_name(workspace: str | None) -> str:
     """Return the name of a project: the last part of its path, Windows paths included. Always one line."""
     if not workspace:

@@ -1,8 +1,9 @@
-"""The sessions that a shell completes a TARGET to."""
+"""The words that a shell completes: sessions for a TARGET, and the values of options."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,3 +38,15 @@ def sessions(incomplete: str) -> list[CompletionItem]:
 def target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The same as an argument's `shell_complete`."""
     return sessions(incomplete)
+
+
+def one_of(names: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return the `shell_complete` of an option that takes one of some names."""
+    return lambda ctx, param, incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The names of agents as an option's `shell_complete`."""
+    from schemas.providers import ids
+
+    return [name for name in ids() if name.startswith(incomplete)]

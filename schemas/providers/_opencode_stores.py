@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.folders import matching
 from schemas.message import Kind
@@ -143,12 +143,14 @@ class Stores(Database, Tree):
                         found[text_of(name)] = when(changed) or 0.0
         return found.items()
 
-    def waits(self, session: Session, index: int, use: str) -> Wait | Literal[False] | None:
+    def waits(self, session: Session, index: int, use: str) -> Wait | float | None:
         """A command that runs has metadata; one that waits for permission has none yet (formats/found-live.md 6)."""
         record = session.record(session.message_spans(index)[0])
         part = next((one for one in map(dict_of, list_of(record.get("parts"))) if one.get("callID") == use), {})
         state, is_told = dict_of(part.get("state")), part.get("tool") == "bash"
-        return ("metadata" not in state and Wait.PERMISSION) if is_told and state.get("status") == "running" else None
+        if not is_told or state.get("status") != "running":
+            return None
+        return 0.0 if "metadata" in state else Wait.PERMISSION
 
     # -- their records ---------------------------------------------------------------------------------------------
 

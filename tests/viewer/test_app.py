@@ -21,7 +21,7 @@ from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.bindings import TABLES, Config, ConfigError, footer_items
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.dialog import MessageScreen
+from viewer.screens.dialog import MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
@@ -37,6 +37,24 @@ def browser(*summaries, config: Config | None = None) -> TurnlogApp:
     app = TurnlogApp(config)
     app.start_with(BrowserScreen(HandLibrary(list(summaries)), HERE, lambda: NOW))  # type: ignore[arg-type]
     return app
+
+
+async def test_a_picture_of_the_screen_is_written_where_one_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There need be no folder for downloads."""
+    monkeypatch.chdir(tmp_path)
+    app = browser(summary("a"))
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+p")
+        await pilot.press(*"screenshot")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PathPrompt))
+        await pilot.press("enter")
+        await until(pilot, lambda: (tmp_path / "turnlog.svg").exists())
+        picture = (tmp_path / "turnlog.svg").read_text()
+        assert picture.startswith("<svg") and "Title" in picture and "screenshot" not in picture.lower()
 
 
 # -- themes --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -245,6 +246,49 @@ async def test_keys_that_come_at_once_are_done_in_their_order(tmp_path: Path) ->
             app.post_message(Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
         await until(pilot, lambda: isinstance(app.screen, FindScreen) and app.screen.query_one(Filter).value == "ifo")
         assert list_filter.value == ""
+
+
+def post(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys faster than anything is asked."""
+    for key in keys:
+        pilot.app.post_message(Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("before", ["", "zebraf"])
+async def test_enter_right_behind_words_opens_their_hit(tmp_path: Path, indexed: bool, before: str) -> None:
+    async with listed(tmp_path, indexed=indexed) as pilot:
+        if before:
+            await search(pilot, before)
+        post(pilot, *(["ctrl+u"] if before else ["slash"]), *"twice", "enter")
+        await until(pilot, lambda: getattr(pilot.app.screen.query_one(FindBar).finder, "done", False))
+        await until(pilot, lambda: pilot.app.screen.query_one("#transcript").cursor.block == 3)  # type: ignore[attr-defined]
+        assert pilot.app.screen.query_one(FindBar).box.value == "twice"
+
+
+async def test_other_words_behind_enter_are_typed_on_and_nothing_opens(tmp_path: Path) -> None:
+    async with listed(tmp_path) as pilot:
+        post(pilot, "slash", *"qqq", "enter", *"zzz")
+        await until(pilot, lambda: "0 hits" in counts(pilot))
+        assert isinstance(pilot.app.screen, FindScreen) and pilot.app.screen.query_one(Filter).value == "qqqzzz"
+
+
+async def test_a_session_that_grows_is_found_while_one_searches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viewer.screens.browser.FIND_SECONDS", 0.1)
+    async with listed(tmp_path) as pilot:
+        await search(pilot, "zebraf")
+        before = found(pilot)
+        path = next((tmp_path / ".claude/projects").glob(f"*/{ONE}.jsonl"))
+        first, *_, last = map(json.loads, path.read_text().splitlines())
+        message = {"role": "user", "content": "One more zebrafinch"}
+        record = first | {"uuid": "new", "parentUuid": last["uuid"], "message": message}
+        with path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        await until(pilot, lambda: counts(pilot).startswith("9 hits in 2 sessions"))
+        await until(pilot, lambda: any("One more zebrafinch" in line for line in found(pilot)))
+        assert before[1] in found(pilot)
 
 
 async def test_what_is_pasted_is_clean_and_one_line(tmp_path: Path) -> None:

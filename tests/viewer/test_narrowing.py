@@ -20,7 +20,10 @@ from tests.waiting import until
 from viewer.index.summary import Summary, summarise
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.filter import Filter
+from viewer.screens.find import FindScreen
 from viewer.screens.narrow import NarrowScreen
+from viewer.screens.watch import WatchScreen
 from viewer.sessions.freshness import Side
 from viewer.usage.costs import SummaryCosts
 from viewer.widgets.chrome import FacetLine
@@ -43,8 +46,8 @@ def shelf(sessions: list[Summary]) -> Shelf:
     return made
 
 
-def narrowed(made: Shelf, facets: Facets, order: str = "newest") -> list[str]:
-    rows = made.rows("", NOW, order, passing(facets, NOW, cost_of).values(), cost_of)
+def narrowed(made: Shelf, facets: Facets, order: str = "newest", words: str = "") -> list[str]:
+    rows = made.rows(words, NOW, order, passing(facets, NOW, cost_of).values(), cost_of)
     return [row.summary.id for row in rows if row.summary]
 
 
@@ -73,9 +76,10 @@ FACETS = st.builds(
 @given(st.lists(SESSIONS, max_size=20), FACETS)
 def test_each_choice_leaves_as_many_sessions_as_it_says(sessions: list[Summary], facets: Facets) -> None:
     made = shelf(sessions)
-    for choice in choices(made.sessions(), facets, NOW, cost_of):
-        chosen = facets._replace(**{choice.facet: choice.value})
-        assert len(narrowed(made, chosen)) == choice.sessions, choice
+    for words in ("", "claude", "a"):
+        for choice in choices(made.fitting(words), facets, NOW, cost_of):
+            chosen = facets._replace(**{choice.facet: choice.value})
+            assert len(narrowed(made, chosen, words=words)) == choice.sessions, (choice, words)
 
 
 @given(st.lists(SESSIONS, max_size=20), FACETS, st.sampled_from(list(ORDERS)))
@@ -101,9 +105,12 @@ def test_damaged_facets_narrow_nothing(kept: object) -> None:
     assert Facets.from_json(kept) == Facets()
 
 
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("width", [20, 40, 72, 100])
-def test_columns_fill_the_cells_they_say(width: int) -> None:
-    assert cells(width) == sum(column.width + 2 * (column.name == "agent") for column in shown(width))
+def test_columns_fill_the_cells_they_say_and_the_one_of_the_order_is_there(width: int, order: str) -> None:
+    columns = shown(width, order)
+    assert cells(width, order) == sum(column.width + 2 * (column.name == "agent") for column in columns)
+    assert order == "here" or width < 40 or order in [column.order for column in columns]
 
 
 # -- how the last exchange ended -----------------------------------------------------------------------------------
@@ -240,10 +247,47 @@ async def test_the_list_comes_back_as_it_was_left_in_the_same_directory() -> Non
     app = listed(*sessions, kept=kept)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        assert facet_line(app) == "codex · any time · newest first"
+        assert facet_line(app) == "esc clears · codex · any time · newest first"
         assert titles(app)[:2] == ["Title b", "Title c0"]
         assert drawn(app)[3].startswith("▌  Title c1")
     app = listed(*sessions, kept=kept | {"directory": "/elsewhere"})
     async with app.run_test(size=(100, 30)):
         assert titles(app)[0] == "Title a"
     assert kept["place"] == str(Path("nowhere/c1.jsonl"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 45)])
+async def test_a_filter_of_the_last_run_is_seen_goes_with_escape_and_lets_the_search_open(
+    size: tuple[int, int],
+) -> None:
+    kept = {"directory": str(HERE), "filter": "b1"}
+    app = listed(summary("a1"), summary("b1"), kept=kept)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: len(titles(app)) == 1)
+        assert facet_line(app).startswith("esc clears · ")
+        await pilot.press("slash")
+        await until(pilot, lambda: isinstance(app.screen, FindScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(titles(app)) == 2)
+        assert facet_line(app).startswith("agent all")
+        await pilot.press("b", "slash")
+        assert app.screen.query_one(Filter).value == "b/"
+
+
+async def test_going_back_once_more_than_there_are_screens_types_nothing() -> None:
+    app = listed(summary("a1"), summary("q1"))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: len(titles(app)) == 2)
+        box = app.screen.query_one(Filter)
+        await pilot.press("q")
+        assert box.value == "q"  # the list is where letters go
+        await pilot.press("backspace", "ctrl+l")
+        await until(pilot, lambda: isinstance(app.screen, WatchScreen))
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, BrowserScreen))
+        await pilot.press("q")
+        assert box.value == "" and any("ctrl+q leaves" in note.message for note in app._notifications)
+        await pilot.press("q", "1")
+        assert box.value == "q1"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 import stat
 import threading
@@ -90,6 +91,13 @@ def test_subagents_are_searched_and_their_hits_have_a_target(machine: Machine) -
     (row,) = machine.run("search", "--json", "needle").json
     assert row["path"] == str(child)
     assert "NEEDLE" in machine.run("show", f"{row['path']}{row['place']}").out
+    address = next(line.split()[0] for line in machine.run("search", "needle").out.splitlines() if "#" in line)
+    assert address == f"{row['id']}{row['place']}"
+    bare = machine.run("search", "needle", XDG_CACHE_HOME="/proc/nowhere").out  # where there can be no index
+    assert f"  {row['path']}{row['place']} " in bare
+    for command in (["show"], ["export"], []):
+        shown = machine.run(*command, address).out
+        assert "NEEDLE" in shown and "gone" not in shown
 
 
 def test_for_people(machine: Machine) -> None:
@@ -103,6 +111,7 @@ def test_for_people(machine: Machine) -> None:
 
 
 def test_what_is_left_out_is_said(machine: Machine) -> None:
+    assert " · 1 of 2 hits" in machine.run("search", "lamp", "--limit", "2").out
     result = machine.run("search", "lamp", "--limit", "1", "--json")
     assert len(result.json) == 1
     assert result.err == "turnlog: 1 of 3 hits; --limit 0 shows all\n"
@@ -115,6 +124,20 @@ def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> No
     assert title.startswith("a zebra of many") and len(title) > 80
     assert place.startswith("claude · ~/") and ".jsonl · " in place
     assert len(hits) == 1 and len(hits[0]) > 80
+
+
+@pytest.mark.parametrize("names", [["text.sqlite"], ["text.sqlite", "index.sqlite"]])
+def test_an_index_from_another_home_gives_each_session_once(machine: Machine, tmp_path: Path, names: list[str]) -> None:
+    machine.run("search", "lamp")
+    other = Machine(tmp_path / "other")
+    shutil.copytree(machine.projects, other.projects)
+    cache = tmp_path / "other/.cache/turnlog"
+    cache.mkdir(parents=True)
+    for name in names:
+        for file in (tmp_path / ".cache/turnlog").glob(f"{name}*"):
+            shutil.copyfile(file, cache / file.name)
+    rows = other.run("search", "--json", "lamp").json
+    assert len(rows) == 3 and all(row["path"].startswith(str(other.projects)) for row in rows)
 
 
 def test_bad_calls(machine: Machine) -> None:

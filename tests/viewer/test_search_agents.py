@@ -37,7 +37,7 @@ def test_the_address_of_every_hit_opens_its_message(
         for hit in (hits[0], hits[-1]):
             # An id that two files have, or whose file is no discovered one, is given as a path.
             alone = [one.id for one in answer.groups].count(group.id) == 1 and group.parent is None
-            found = targets.resolve(f"{group.target if alone else group.path}{hit.place}", placed=True)
+            found = targets.resolve(f"{group.target if alone else group.path}{hit.place}")
             session = read_session(found.path)
             place = find_place(session, found.place)
             assert place is not None and place[1] == hit.message

@@ -56,6 +56,11 @@ def test_commands_options_and_sessions_are_completed(machine: Machine) -> None:
     assert set(completed(machine, "export ")) == {"latest", ONE, TWO}
     assert completed(machine, "completion ") == ["bash", "zsh", "fish"]
     assert set(completed(machine, "")) == {"latest", ONE, TWO, *COMMANDS}
+    assert completed(machine, "export --to tool") == ["toolpath", "toolpath-jsonl"]
+    assert completed(machine, "validate --as ev") == ["events"]
+    assert completed(machine, "usage --by mo") == ["model"]
+    assert completed(machine, "list --agent cla") == ["claude"]
+    assert completed(machine, "list --format {id}{cos") == ["{id}{cost}"]
 
 
 def test_an_id_that_a_shell_would_run_is_not_offered(machine: Machine) -> None:
@@ -136,8 +141,12 @@ def test_every_field_is_a_text_in_one_line(machine: Machine) -> None:
     assert rows[0] | {"path": ""} == {
         "id": TWO, "title": "Dim the lamp", "agent": "claude", "project": "other", "directory": "/home/dev/other",
         "path": "", "created": "2026-03-04T09:02:00Z", "updated": "2026-03-04T09:02:01Z", "exchanges": "1",
-        "messages": "2", "tokens": "3", "model": "claude-opus-4-5-20251101", "live": "",
+        "messages": "2", "tokens": "3", "input": "1", "output": "2", "cache_read": "", "cache_write": "",
+        "reasoning": "", "cost": "0.000055", "model": "claude-opus-4-5-20251101", "models": "claude-opus-4-5-20251101",
+        "archived": "", "live": "",
     }  # fmt: skip
+    spent = machine.run("usage", TWO, "--json").json["costUsd"]
+    assert float(rows[0]["cost"]) == spent > 0
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ def test_a_place_that_is_not_there_is_said_with_what_there_is(machine, place, sa
     assert said in result.err and result.err.count("\n") == 1
 
 
-def test_a_command_of_whole_sessions_takes_no_place(machine):
-    for command in (["usage"], ["cache"], ["compare", ONE], ["tail"], ["show", "--json"]):
+def test_a_document_of_whole_sessions_takes_no_place(machine):
+    for command in (["show", "--json"], ["export", "--to", "json"], ["export", "--to", "toolpath"]):
         result = machine.run(*command, f"{ONE}#1")
         assert (result.code, result.out) == (2, "")
         assert "no place in it" in result.err

@@ -79,6 +79,12 @@ def test_text_begins_with_the_last_exchange(path):
     assert tail.look() == []
 
 
+@pytest.mark.parametrize(("place", "lines"), [("#1", ["> one", "two", "> three"]), ("#1.2", ["two", "> three"])])
+def test_text_begins_at_a_place(path, place, lines):
+    assert Tail(path, TextPrinter(False, place=place)).look() == lines
+    assert len(Tail(path, JsonPrinter(False, place)).look()) == len(lines)
+
+
 def test_text_begins_with_the_first_if_all_is_asked_for(path):
     assert Tail(path, TextPrinter(True), whole=True).look() == ["> one", "two", "> three"]
 

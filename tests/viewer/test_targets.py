@@ -219,8 +219,8 @@ def test_a_folder_is_the_session_in_it(
 def test_a_place_stands_behind_any_target(targets: Targets, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").touch()
     (tmp_path / "y#2").touch()
-    assert targets.resolve("abd#3.2", placed=True).place == "#3.2"
-    found = targets.resolve("x.jsonl#1", placed=True)
+    assert targets.resolve("abd#3.2").place == "#3.2"
+    found = targets.resolve("x.jsonl#1")
     assert (found.path, found.place) == (Path("x.jsonl"), "#1")
     found = targets.resolve("y#2")
     assert (found.path, found.place) == (Path("y#2"), ""), "a file of that name goes before"
@@ -229,7 +229,7 @@ def test_a_place_stands_behind_any_target(targets: Targets, tmp_path: Path) -> N
 def test_a_place_behind_the_key_of_a_session(tmp_path: Path) -> None:
     samples = import_module("tests.fixtures.opencode").samples(tmp_path)
     address = next(one.path for one in samples if source_of(one.path)[1])
-    found = Targets().resolve(f"{address}#1.2", placed=True)
+    found = Targets().resolve(f"{address}#1.2")
     assert (found.path, found.place) == (address, "#1.2")
     assert Targets().resolve(str(address)).place == ""
 

@@ -188,8 +188,59 @@ def test_two_sessions_that_touch_one_file_say_so(desk: Desk) -> None:
 def test_two_still_samples_and_no_fewer() -> None:
     stillness = Stillness()
     assert [stillness.measure("a", 0, 0, now) for now in (0.0, 1.0, 2.0, 3.0, 4.0)] == [None, None, None, None, True]
-    assert [stillness.measure("a", 0, written, now) for written, now in ((5000, 6.0), (9000, 8.0))] == [None, False]
+    assert [stillness.measure("a", 0, written, now) for written, now in ((5000, 6.0), (9000, 8.0))] == [True, False]
     assert stillness.measure("a", 1, 5000, 8.0) is None  # it does something else
+
+
+def test_what_a_person_types_ends_no_stillness() -> None:
+    stillness = Stillness()
+    typed = ((0, 0.0), (0, 2.0), (0, 4.0), (1000, 5.0), (1000, 7.0), (1300, 9.0), (1300, 11.0))
+    assert [stillness.measure("a", 0, written, now) for written, now in typed] == [None, None, *[True] * 5]
+
+
+def test_a_wait_is_the_same_one_whatever_records_come_meanwhile() -> None:
+    call = Call("Bash", "$ make", 5.0, "shell", None, None, ())
+    waits, later = Turn((call,), since=5.0), Turn((call,), since=7.0)
+    assert waits.phase == later.phase
+    assert waits.phase != Turn((call._replace(since=6.0),), since=7.0).phase
+    assert Turn(since=5.0).phase != Turn(since=7.0).phase
+
+
+@pytest.mark.parametrize(("ago", "does"), [(0.5, Does.WORKS), (5.0, Does.DONE)])
+def test_a_prompt_is_newer_than_a_status_without_a_time(ago: float, does: Does) -> None:
+    link = Evidence(alive=True, stated=Stated("s", 1, status=Status.DONE))
+    assert judge("Copilot CLI", [Turn(since=100.0 - ago)], link, now=100.0, live=True).does is does
+
+
+def test_a_command_runs_since_it_was_let_through(desk: Desk) -> None:
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a")
+    desk.states("a", "waiting", "permission prompt")
+    watch = desk.watch()
+    desk.look(watch, 40)
+    desk.states("a", "busy")
+    (tile,) = desk.look(watch)
+    assert (said(tile), tile.state.since) == (("works", "$ pytest -q", True), pytest.approx(desk.now - 1.1))
+    desk.now += 5
+    desk.spawns("a")
+    (tile,) = desk.look(watch)
+    assert tile.state.source == "a process of it runs" and tile.state.since == pytest.approx(desk.now - 1.1, abs=0.02)
+
+
+def test_it_is_known_whether_a_verdict_hangs_on_a_still_terminal(desk: Desk) -> None:
+    desk.runs("a")
+    desk.prompts("a")
+    watch = desk.watch()
+    desk.look(watch)
+    assert not watch.is_measuring  # that it thinks is sure
+    desk.uses("a")
+    measuring = []
+    for _ in range(4):
+        desk.draws("a", 0)
+        desk.look(watch, 2.1)
+        measuring.append(watch.is_measuring)
+    assert measuring == [True, True, True, False]
 
 
 # -- laws --------------------------------------------------------------------------------------------------------------
@@ -330,6 +381,15 @@ def test_a_session_that_waited_before_rings_no_bell(desk: Desk) -> None:
 )
 def test_a_terminal_is_asked_in_its_own_way(environ: dict[str, str], begins: str) -> None:
     assert terminal_notice("a;b", "text", environ).startswith(begins)
+
+
+def test_an_empty_command_is_refused_and_that_no_session_runs_is_said(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for command in ("", " "):
+        result = machine.run("watch", "--once", "--exec", command)
+        assert (result.code, result.out, result.err) == (2, "", "turnlog: --exec: which command?\n")
+    result = machine.run("watch", "--once")
+    assert (result.code, result.out, result.err) == (1, "", "turnlog: no session runs\n")
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "'"])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from schemas.values import when
 from tests.viewer.lab_live import BOOTED, LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
 from viewer.watch.tile import Tile
@@ -77,6 +82,57 @@ def look(machine: Machine, state: str, seconds: float = 8.4) -> list[Tile]:
     tiles = watch.tiles
     watch.close()
     return tiles
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
+@pytest.mark.parametrize(
+    ("state", "status", "source"),
+    [
+        ("02-streaming", "inProgress", "Codex says so"),
+        ("03b-shell-classic", "inProgress", "a process of it runs"),
+        ("04c-approval-classic", "inProgress", "an open tool use, no process of it, a still terminal"),
+        ("05-question", "inProgress", "an open question"),
+        ("06-plan", "completed", "a plan is the last thing said"),
+        ("07-finished", "completed", "Codex says so"),
+        ("08-interrupted", "interrupted", "Codex says so"),
+        ("11-killed-exec", "inProgress", "no process of it is there"),
+    ],
+)
+def test_what_codex_keeps_of_a_turn_is_the_first_evidence_and_no_proof_of_life(
+    state: str, status: str, source: str, tmp_path: Path
+) -> None:
+    machine = lay_out("codex", state, tmp_path)
+    rollout = max(machine.env.home.glob(".codex/sessions/*/*/*/rollout-*.jsonl"), key=lambda path: path.stat().st_mtime)
+    with closing(sqlite3.connect(machine.env.home / ".codex/thread_history_1.sqlite")) as database, database:
+        database.execute("CREATE TABLE thread_turns (thread_id, turn_id, status, started_at, completed_at)")
+        last = int(rollout.stat().st_mtime)
+        for number, (one, ended) in enumerate([("completed", last - 90), (status, last)]):
+            times = last - 100 * (1 - number), None if one == "inProgress" else ended
+            database.execute(
+                "INSERT INTO thread_turns VALUES (?, ?, ?, ?, ?)", (rollout.stem[-36:], number, one, *times)
+            )
+    tiles = look(machine, state)
+    assert (EXPECTED["codex"][state], source) in [
+        (said(one)[: len(EXPECTED["codex"][state])], one.state.source) for one in tiles
+    ]
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
+def test_copilots_records_tell_when_a_command_was_let_through(tmp_path: Path) -> None:
+    """`permission.completed` (found-live.md 6) came eight seconds behind the call; then the shell began."""
+    machine = lay_out("copilot", "03-shell", tmp_path)
+    (events,) = machine.env.home.glob(".copilot/session-state/*/events.jsonl")
+    records = [json.loads(line) for line in events.read_text().splitlines()]
+    called, let = (
+        [when(one["timestamp"]) for one in records if one["type"] == kind][-1] or 0.0
+        for kind in ("tool.execution_start", "permission.completed")
+    )
+    for pid in machine.proc.iterdir():
+        if pid.name.isdecimal() and "sleep" in (pid / "cmdline").read_text():
+            shutil.rmtree(pid)  # so that only the records tell
+    (tile,) = look(machine, "03-shell", 0.5)
+    assert tile.state.does is Does.WORKS and tile.state.since == pytest.approx(let)
+    assert let > called + 1
 
 
 def said(tile: Tile) -> str:

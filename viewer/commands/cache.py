@@ -22,11 +22,14 @@ _SHOWN = 40
 def command(targets: tuple[str, ...], as_json: bool) -> int:
     """List the breaks of the prompt cache: calls that wrote again what was in the cache.
 
-    Of the TARGETs, or of every session on this machine; the dearest first. A call breaks the cache if it reads at least
-    a tenth less, and 1,024 tokens, than the call before it in its talk had read and written. Told are the call, the
-    tokens that it wrote again (or gave as input), what that cost, what reading them would have, and the cause where the
-    records tell it: idle beyond the lifetime that they name, another model, a compaction, a rewind, a changed prefix
-    (a part was still read in time), or the reason that the agent noted itself. What is not told is `unknown`.
+    Of the TARGETs, or of every session on this machine; the dearest first. TARGET#3 is its third exchange with the
+    subagents that were started there, TARGET#3-5 the third to the fifth.
+
+    A call breaks the cache if it reads at least a tenth less, and 1,024 tokens, than the call before it in its talk had
+    read and written. Told are the call, the tokens that it wrote again (or gave as input), what that cost, what reading
+    them would have, and the cause where the records tell it: idle beyond the lifetime that they name, another model, a
+    compaction, a rewind, a changed prefix (a part was still read in time), or the reason that the agent noted itself.
+    What is not told is `unknown`.
     """
     from schemas.costs.prices import Prices
     from viewer.usage.cache import Breaks

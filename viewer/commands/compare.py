@@ -18,9 +18,9 @@ _ANSWER = 12
 def command(a: str, b: str, as_json: bool) -> int:
     """Compare two sessions: prompts, tool uses, failures, tokens, cost, time, files and last answers.
 
-    A and B are TARGETs, of any agents. Where one is a fork of the other, or both are of a third, each is counted from
-    the exchange where they part. Subagents' tool uses, failures and files are counted in; files
-    are those of `turnlog diff`.
+    A and B are TARGETs, of any agents; TARGET#3 is only its third exchange, TARGET#3-5 the third to the fifth. Where
+    one is a fork of the other, or both are of a third, each is counted from the exchange where they part. Subagents'
+    tool uses, failures and files are counted in; files are those of `turnlog diff`.
     """
     from schemas.costs.prices import Prices
     from viewer.sessions.compare import compare_files
@@ -29,7 +29,7 @@ def command(a: str, b: str, as_json: bool) -> int:
     targets = Targets()
     one, other = targets.resolve(a), targets.resolve(b)
     with progress("reading") as bar:
-        found = compare_files(one.path, other.path, Prices(), bar)
+        found = compare_files(one, other, Prices(), bar)
     for problem in found.failed:
         warn(f"{path_text(problem.path)}: {problem.reason}")
     if as_json:

@@ -35,13 +35,13 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     left out and counted; what a shell command changed is named, and not in the diff.
     """
     from schemas.opening import read_session
-    from viewer.commands.export import part_at
     from viewer.edits.session import changes_of
+    from viewer.sessions.parts import part_at
     from viewer.sessions.targets import Targets
 
     if stat + patch + as_json > 1:
         raise CallError("diff: one of --stat, --patch and --json")
-    found = Targets().resolve(target, placed=True)
+    found = Targets().resolve(target)
     with progress("reading") as bar:
         session = read_session(found.path, bar)
     try:

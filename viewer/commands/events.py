@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 def command(targets: tuple[str, ...], destination: str | None, force: bool) -> int:
     """Write what each model call used as Normalized Events v1: of the TARGETs, or of every session on this machine.
 
+    TARGET#3 is its third exchange with the subagents that were started there, TARGET#3-5 the third to the fifth.
+
     One event a response, subagents' included, in UTC, with input apart from the cache. A response that lies in several
     places, as subagents, forks and resumed sessions copy them, is written once; what a fork inherited from a session
     that is not among them is the fork's (of Codex only where turns have UUIDs or responses ids).

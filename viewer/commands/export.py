@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
+from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
 
@@ -38,13 +39,20 @@ def _part(name: str, words: str) -> Callable[[Callable[..., int]], Callable[...,
 
 @click.command("export")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=target_completion)
-@click.option("--to", "form", default="markdown", metavar="FORMAT", help=f"{_TOLD}; markdown by default.")
+@click.option(
+    "--to",
+    "form",
+    default="markdown",
+    metavar="FORMAT",
+    shell_complete=one_of(FORMATS),
+    help=f"{_TOLD}; markdown by default.",
+)
 @click.option("-o", "destination", metavar="FILE|DIR/", help="Write there instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--watch", is_flag=True, help="Write the file again whenever the session grows, until ctrl+c.")
 @click.option("--all", "everything", is_flag=True, help="All sessions of this machine; TARGETs are words as in list.")
 @click.option("--here", is_flag=True, help="With --all: only sessions of this directory and those below it.")
-@click.option("--agent", metavar="NAME", help="With --all: only one agent's sessions.")
+@click.option("--agent", metavar="NAME", shell_complete=agents, help="With --all: only one agent's sessions.")
 @click.option("--since", metavar="WHEN", help="With --all: only sessions since a day or an age.")
 @click.option("--prompts", is_flag=True, help="Only what the person typed.")
 @_part("thinking", "What the agent thought.")
@@ -95,7 +103,7 @@ def command(
     if everything:
         return export.many(_listed(targets, here, agent, since), str(destination), strict=False)
     resolver = Targets()
-    found = [resolver.resolve(target, placed=True) for target in targets]
+    found = [resolver.resolve(target) for target in targets]
     if any(target.place for target in found) and form not in READ:
         raise CallError(f"{found[0].given}: a JSON document holds the whole session, and no place in it")
     if many:
@@ -168,6 +176,7 @@ class _Export:
         from schemas.interchange.toolpath import merges_in
         from schemas.opening import read_session
         from viewer.exporting import Kept, check_not_read, own_files, write_file
+        from viewer.sessions.parts import part_at
         from viewer.sessions.selection import say_others
 
         with progress("reading") as bar:
@@ -244,17 +253,6 @@ class _Export:
         if self._secrets:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._secrets.most_common())
             warn(f"{plural(self._secrets.total(), 'secret')} redacted ({kinds}); --no-redact keeps them")
-
-
-def part_at(session: Session, place: str) -> Part | None:
-    """The part of a session at a place; None for the whole. Raises CallError where there is none."""
-    from renderers.places import find_part, no_such_place
-
-    if not place:
-        return None
-    if (part := find_part(session, place)) is None:
-        raise CallError(f"{path_text(session.path)}: {no_such_place(session, place)}")
-    return part
 
 
 def _counted(chunks: Iterable[bytes], size: Counter[str]) -> Iterator[bytes]:

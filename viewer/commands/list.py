@@ -4,38 +4,53 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from schemas.clean import one_line
+from viewer.completion import agents
 from viewer.output import DONE, NO, CallError, console, path_text, progress, table, warn, write_bytes, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from viewer.index.library import Library
     from viewer.index.summary import Summary
+    from viewer.usage.costs import SummaryCosts
 
 _PIPED = 100
 """Columns behind a pipe, which has no width of its own."""
 LINE_FIELDS = (
     "id", "title", "agent", "project", "directory", "path", "created", "updated", "exchanges", "messages", "tokens",
-    "model", "live",
+    "input", "output", "cache_read", "cache_write", "reasoning", "cost", "model", "models", "archived", "live",
 )  # fmt: skip
 """What --format knows of a session."""
+_FIGURES = {
+    "tokens": "totalTokens", "input": "inputTokens", "output": "outputTokens", "cache_read": "cacheReadTokens",
+    "cache_write": "cacheWriteTokens", "reasoning": "reasoningTokens",
+}  # fmt: skip
 _NARROW = 90
 """In fewer columns projects are cut shorter, so that titles have room."""
+
+
+def line_fields(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The fields of --format as its `shell_complete`: one more behind what was typed."""
+    before = incomplete[: incomplete.rfind("{")] if "{" in incomplete else incomplete
+    return [found for name in LINE_FIELDS if (found := f"{before}{{{name}}}").startswith(incomplete)]
 
 
 @click.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--here", is_flag=True, help="Only sessions of this directory and those below it.")
-@click.option("--agent", metavar="NAME", help="Only one agent's sessions: claude, codex, …")
+@click.option("--agent", metavar="NAME", shell_complete=agents, help="Only one agent's sessions: claude, codex, …")
 @click.option("--since", metavar="WHEN", help="Only sessions since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--all", "everything", is_flag=True, help="Also sessions in which nothing was said.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--format", "form", metavar="TEXT", help=r"Print a line a session, as '{id}\t{title}'.")
+@click.option(
+    "--format", "form", metavar="TEXT", shell_complete=line_fields, help=r"Print a line a session, as '{id}\t{title}'."
+)
 def command(
     words: tuple[str, ...],
     here: bool,
@@ -48,16 +63,22 @@ def command(
     """List sessions, newest first; this directory's first. WORDS filter by title, project and id.
 
     --format takes the fields {id}, {title}, {agent}, {project} (its name), {directory}, {path} (a TARGET), {created},
-    {updated} (UTC), {exchanges}, {messages}, {tokens}, {model} (the last one) and {live} (`live` or empty). All are
-    texts in one line, empty where unknown; {title:.40} cuts, {tokens:>9} aligns.
+    {updated} (UTC), {exchanges}, {messages}, {tokens}, of these {input}, {output}, {cache_read}, {cache_write} and
+    {reasoning}, {cost} (US dollars, without subagents), {models}, {model} (the last one), {archived} and {live} (that
+    word, or empty). All are texts in one line, empty where unknown; {title:.40} cuts, {tokens:>9} aligns.
     """
     from viewer.index.library import Library
 
     if form is not None and as_json:
         raise CallError("--format and --json: one of both")
-    line = None if form is None else line_format(form)
-    chosen = list_filter(words, here, agent, since, everything)
     library = Library()
+    chosen = list_filter(words, here, agent, since, everything)
+    line, costs = None, None
+    if form is not None:
+        from viewer.usage.costs import SummaryCosts
+
+        costs = SummaryCosts(library)
+        line = line_format(form, costs)
     filtered = bool(words or here or agent or since)
     with progress("reading sessions") as bar:
         for _ in library.refresh(bar):
@@ -71,7 +92,9 @@ def command(
         from viewer.index.summary import list_object
 
         write_json([list_object(summary) for summary in rows])
-    elif line is not None:
+    elif line is not None and costs is not None:
+        if "{cost" in str(form):
+            costs.work_out(rows, inf)
         write_bytes("".join(f"{line(summary)}\n" for summary in rows).encode("utf-8", "replace"))
     elif rows:
         _print(rows, ids_of(library.found.files, library))
@@ -84,14 +107,17 @@ def command(
     return NO if filtered and not rows else DONE
 
 
-def line_format(form: str) -> Callable[[Summary], str]:
+def line_format(form: str, costs: SummaryCosts) -> Callable[[Summary], str]:
     """Return what makes a line of a session, as `form` has it. Raises CallError for a field that there is none of."""
     from string import Formatter
 
     from renderers.facts import iso_time, project_name
 
     def fields(one: Summary) -> dict[str, str]:
-        total = one.usage.total if one.usage else None
+        usage = one.usage.to_json() if one.usage else {}
+        known = costs.of(one)
+        figures = {name: usage.get(key) for name, key in _FIGURES.items()}
+        cost = known[0].cost if known else None
         values = {
             "id": one.id,
             "title": one.title,
@@ -103,8 +129,11 @@ def line_format(form: str) -> Callable[[Summary], str]:
             "updated": iso_time(one.when),
             "exchanges": str(one.exchanges),
             "messages": str(one.messages),
-            "tokens": "" if total is None else str(total),
+            **{name: "" if figure is None else f"{figure}" for name, figure in figures.items()},
+            "cost": "" if cost is None else f"{cost:.6f}",
             "model": one.models[-1] if one.models else "",
+            "models": ", ".join(one.models),
+            "archived": "archived" if one.archived else "",
             "live": "live" if one.live else "",
         }
         return {name: one_line(value, 4096) for name, value in values.items()}

@@ -29,7 +29,7 @@ def command(target: str | None = None, follow: bool = False) -> int:
         from viewer.commands.tail import standard_input
 
         return standard_input(everything=True, follow=follow or None)
-    found = Targets().resolve(target, placed=True)
+    found = Targets().resolve(target)
     if terminal:
         open_screen(found.path, follow=follow, place=found.place)
     else:

@@ -127,16 +127,17 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
     screen, count = console(), 0
     short = short_ids([group.id for group in answer.groups], ids_of(library.found.files, library))
     for group, hits in _hits(find, answer, limit):
-        _print_title(screen, group)
+        _print_title(screen, group, len(hits))
         count += len(hits)
         for hit in hits:
-            # A subagent's session has no id that TARGET knows: its path stands above.
-            address = f"{'' if group.above else short[group.id]}{hit.place}"
+            # The ids of subagents are known from the index alone.
+            name = short[group.id] if not group.above else group.id if group.sid >= 0 else path_text(group.path)
+            address = f"{name}{hit.place}"
             _print_hit(screen, hit, address, of_files=query.of_files)
     return count
 
 
-def _print_title(screen: Console, group: Group) -> None:
+def _print_title(screen: Console, group: Group, listed: int) -> None:
     from rich.text import Text
 
     from renderers.facts import format_age, plural
@@ -146,7 +147,8 @@ def _print_title(screen: Console, group: Group) -> None:
     title = Text(one_line(group.title), "bold")
     screen.print(title, soft_wrap=piped, no_wrap=not piped, overflow="ignore" if piped else "ellipsis")
     age = format_age(time.time() - group.updated)
-    facts = (group.provider, one_line(short_path(group.path), 4096), age, plural(group.hits, "hit"))
+    hits = f"{listed:,} of " * (listed < group.hits) + plural(group.hits, "hit")
+    facts = (group.provider, one_line(short_path(group.path), 4096), age, hits)
     screen.print(Text(" · ".join(facts), "dim"), soft_wrap=True)
 
 

@@ -39,7 +39,9 @@ def command(target: str, as_json: bool, prompts: bool, color: str, no_output: bo
 
     if as_json and (prompts or no_output):
         raise CallError("--json: a JSON document holds the whole session")
-    found = Targets().resolve(target, placed=not as_json)
+    found = Targets().resolve(target)
+    if as_json and found.place:
+        raise CallError(f"{found.given}: a JSON document holds the whole session, and no place in it")
     if as_json:
         _print_json(found.path)
     else:
@@ -58,7 +60,8 @@ def print_text(path: Path, place: str = "", include: Include | None = None, *, c
     from renderers.options import Include
     from renderers.plain import render
     from schemas.opening import read_session, read_subagent
-    from viewer.commands.export import encoded, part_at
+    from viewer.commands.export import encoded
+    from viewer.sessions.parts import part_at
     from viewer.sessions.selection import say_others
 
     with progress("reading") as bar:

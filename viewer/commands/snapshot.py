@@ -112,6 +112,8 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     for target in targets:
         writer.read.add(target.path)
         try:
+            if target.place and not _is_session(target.path):
+                raise CallError(f"{target.given}: events have no exchanges, so no place in them")
             if _is_session(target.path):
                 yield from read_events(b"".join(writer.lines([target], strict=True)))
             else:

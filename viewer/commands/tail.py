@@ -39,21 +39,25 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
     On a terminal this opens the screen at the session's end. Elsewhere each new message is printed once, a tool use
     when its result is there; with --json every change is a line. What its subagents do is printed too, and it goes on
     with the session that follows when this one is cleared. A file that holds no whole record yet is waited for.
+
+    TARGET#3 begins with its third exchange, TARGET#3.2 with the second message in that.
     """
     if target == STDIN:
         return standard_input(as_json=as_json, follow=True)
-    path = _path(target)
+    path, place = _path(target)
+    if place and whole:
+        raise CallError("tail: --all begins with the first exchange, a place there")
     if path is None:
         warn("no session of this directory (turnlog list shows those of others)")
         return NO
     if sys.stdout.isatty() and not as_json:
         from viewer.screens.run import run_transcript
 
-        run_transcript(path, follow=True, loose=target is None)
+        run_transcript(path, follow=True, loose=target is None, place=place)
         return DONE
     from viewer.follow.follower import Follower
 
-    asyncio.run(_Tail(as_json, whole).run(Follower(path, wait=True), loose=target is None))
+    asyncio.run(_Tail(as_json, whole, place=place).run(Follower(path, wait=True), loose=target is None))
     return DONE
 
 
@@ -82,28 +86,35 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     return DONE
 
 
-def _path(target: str | None) -> Path | None:
+def _path(target: str | None) -> tuple[Path | None, str]:
     from viewer.sessions.targets import Targets
 
     targets = Targets()
     if target is not None:
-        return targets.resolve(target).path
+        found = targets.resolve(target)
+        return found.path, found.place
     newest = targets.newest_here(Path.cwd())
-    return None if newest is None else newest.path
+    return None if newest is None else newest.path, ""
 
 
 class _Tail:
     """The loop: look, print, wait for a hint."""
 
     def __init__(
-        self, as_json: bool, whole: bool, *, everything: bool = False, stream: StreamFollower | None = None
+        self,
+        as_json: bool,
+        whole: bool,
+        *,
+        everything: bool = False,
+        stream: StreamFollower | None = None,
+        place: str = "",
     ) -> None:
         from viewer.follow.printer import JsonPrinter, TextPrinter
         from viewer.follow.text import OUTPUT_LINES
 
         most = sys.maxsize if everything else OUTPUT_LINES
-        self._printer = JsonPrinter(whole) if as_json else TextPrinter(whole, most)
-        self._whole, self._stream = whole, stream
+        self._printer = JsonPrinter(whole, place) if as_json else TextPrinter(whole, most, place)
+        self._whole, self._stream, self._place = whole, stream, place
         self._begun: set[Path] = set()
         self._stopped = False
 
@@ -116,6 +127,7 @@ class _Tail:
         from viewer.follow.clock import Hints
         from viewer.follow.family import FollowSet, Succession, is_twin
         from viewer.follow.follower import Follower
+        from viewer.sessions.parts import part_at
 
         hints = Hints()
         loop = asyncio.get_running_loop()
@@ -134,6 +146,9 @@ class _Tail:
                 while not self._stopped and not family.main.loaded:
                     family.main.step(_SLICE)
                     await asyncio.sleep(0)
+                if self._place and family.main.loaded and not family.main.waiting:
+                    part_at(family.main.session, self._place)  # which says so where there is no such place
+                    self._place = ""
                 if not self._stopped and not family.main.waiting:
                     self._print(family)
                     following.session = family.main.session

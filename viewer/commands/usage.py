@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemas.costs.prices import Prices
     from schemas.costs.responses import Tally
     from viewer.index.library import Library
+    from viewer.sessions.targets import Target
     from viewer.usage.explain import Explanation
 
 _FROM_FILES = ("exchange", "group")
@@ -46,6 +47,8 @@ def command(
 ) -> int:
     """Count tokens and what they cost: of the TARGETs, or of every session on this machine.
 
+    TARGET#3 is its third exchange with the subagents that were started there, TARGET#3-5 the third to the fifth.
+
     A session's own tokens and those with its subagents are told apart; totals of several sessions, the total of --json
     and sums with --by have them in. A response that lies in several places, as subagents, forks and resumed sessions
     copy them, counts once, with the largest figures of its copies, for whoever made it first; if that session is not
@@ -62,14 +65,15 @@ def command(
         book = load(pricing)
     prices = Prices(book)
     filters = _filters(since, until, project)
-    if kind or explain or any(filters) or (not targets and not as_json):
+    asked = chosen(targets) if targets else []
+    if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):
         by = kind or ("exchange" if targets else "day")
-        return _print_sums(targets, by, filters, prices, explain=explain, as_json=as_json)
+        return _print_sums(asked, by, filters, prices, explain=explain, as_json=as_json)
     from viewer.usage.report import Report
 
     report = Report(prices, tables=not as_json)
     with progress("reading sessions") as bar:
-        report.read(chosen(targets), bar, strict=bool(targets))
+        report.read(asked or chosen(()), bar, strict=bool(targets))
     if as_json:
         write_bytes(report.to_json())
     else:
@@ -85,7 +89,7 @@ def _filters(since: str | None, until: str | None, project: str | None) -> Filte
 
 
 def _print_sums(
-    targets: tuple[str, ...], kind: str, filters: Filters, prices: Prices, *, explain: bool, as_json: bool
+    targets: list[Target], kind: str, filters: Filters, prices: Prices, *, explain: bool, as_json: bool
 ) -> int:
     """Print sums by `kind` of the targets, or of every session on this machine. The exit code says whether there is
     anything.
@@ -100,7 +104,7 @@ def _print_sums(
     known: set[str] = set()
     if targets or explain or kind in _FROM_FILES:
         with progress("reading sessions") as bar:
-            files, ledger = in_order_made(chosen(targets), bar, strict=bool(targets))
+            files, ledger = in_order_made(targets or chosen(()), bar, strict=bool(targets))
             found = spending.from_files(files, ledger, bar, strict=bool(targets))
             rows, total = rows_by(kind, found, keep=explain)
     else:

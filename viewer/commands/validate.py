@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from viewer.completion import one_of
 from viewer.output import DONE, NO, CallError, path_text, short_path, write_json
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ _PRINTED = 100
 
 @click.command("validate")
 @click.argument("file", metavar="FILE")
-@click.option("--as", "as_format", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}; guessed when not given.")
+@click.option(
+    "--as",
+    "as_format",
+    metavar="FORMAT",
+    shell_complete=one_of(FORMATS),
+    help=f"One of {', '.join(FORMATS)}; guessed when not given.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str, as_format: str | None, as_json: bool) -> int:
     """Check a document against its format.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schemas.clean import one_line
-from viewer.output import DONE, reader_gone, warn, write_bytes, write_json
+from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, write_json
 
 if TYPE_CHECKING:
     from viewer.watch.notices import Notices
@@ -27,34 +27,40 @@ if TYPE_CHECKING:
 @click.option("--once", is_flag=True, help="Print the states as they are now, and end.")
 @click.option("--bell", is_flag=True, help="Ring when a session begins to wait.")
 @click.option("--notify", is_flag=True, help="Show a notification when a session begins to wait.")
-@click.option("--exec", "program", metavar="COMMAND", default="", help="Run a command when a session begins to wait.")
-def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str) -> int:
+@click.option("--exec", "program", metavar="COMMAND", help="Run a command when a session begins to wait.")
+def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | None) -> int:
     """Watch the sessions that run: what each does, and which waits for you and why.
 
     On a terminal this opens the screen, where they stand as tiles, those that need you first. Elsewhere a state is
-    printed when it changes; what is a guess says "perhaps". The command of --exec is run without a shell and finds the
+    printed when it changes; what is a guess says "perhaps". --once takes up to five seconds where it must see whether
+    a terminal is still. The command of --exec is run without a shell and finds the
     facts in variables: TURNLOG_PROVIDER, _ID, _PATH, _TITLE, _WORKSPACE, _BRANCH, _STATE, _WHAT, _CERTAIN, _SOURCE,
     _ASKS.
     """
     from viewer.watch.notices import Notices
     from viewer.watch.tiles import Watch
 
+    if program is not None and not program.strip():
+        raise CallError("--exec: which command?")
     if sys.stdout.isatty() and not (as_json or once):
         from viewer.screens.run import run_watch
         from viewer.start import draw_where_people_look
 
         draw_where_people_look()
-        run_watch(bell=bell, notify=notify, command=program)
+        run_watch(bell=bell, notify=notify, command=program or "")
         return DONE
-    notices = Notices(_to_terminal, bell=bell, notify=notify, command=program)
+    notices = Notices(_to_terminal, bell=bell, notify=notify, command=program or "")
     printer = _Printer(as_json)
     if once:
         from viewer.usage.costs import load
         from viewer.watch.tiles import tiles_now
 
         load()
-        printer.print(tiles_now())
-        return DONE
+        tiles = tiles_now()
+        printer.print(tiles)
+        if not tiles:
+            warn("no session runs")
+        return DONE if tiles else NO
     asyncio.run(_watch(Watch(), printer, notices))
     return DONE
 

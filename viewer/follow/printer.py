@@ -8,6 +8,7 @@ from typing import Any
 
 from renderers.facts import format_exact, plural, usage_line
 from renderers.headline import headline
+from renderers.places import find_place
 from schemas.clean import one_line
 from schemas.interchange.session_data_write import SessionDataWriter
 from schemas.message import Flag, Kind
@@ -23,14 +24,17 @@ follows. Of the words of a model the parser says itself whether more may come (`
 """
 
 
-def begin(source: Source, whole: bool) -> set[int]:
-    """The keys of messages that are not printed, since they had been there before: all but the last exchange's."""
+def begin(source: Source, whole: bool, place: str = "") -> set[int]:
+    """The keys of messages that are not printed, since they had been there before: all but the last exchange's, or
+    those before a place.
+    """
     session = source.follower.session
     rows, spans = session.messages, session.spans
     if source.skip:
         return {rows.key[i] for i in range(len(rows)) if next(spans.chain(rows.span[i])).offset < source.skip}
     if source.subagent is None and not whole and session.exchanges:
-        return set(rows.key[: session.exchanges[-1].start])
+        there = find_place(session, place)
+        return set(rows.key[: session.exchanges[-1].start if there is None else there[1]])
     return set()
 
 
@@ -52,9 +56,9 @@ def _removed(changes: list[Change]) -> list[int]:
 class JsonPrinter:
     """A line a change. The lines of a subagent have a key more than those of the session: its id."""
 
-    def __init__(self, whole: bool) -> None:
+    def __init__(self, whole: bool, place: str = "") -> None:
         self.pieces: list[bytes] = []
-        self._whole = whole
+        self._whole, self._place = whole, place
         self._before: dict[Path, set[int]] = {}
         self._printed: dict[Path, dict[int, tuple[str, str]]] = {}
         """The exchange and the id with which messages were printed, by their keys."""
@@ -65,7 +69,7 @@ class JsonPrinter:
         session, path = source.follower.session, source.follower.path
         restarted = path in self._printed and _restarted(changes)
         if path not in self._printed:
-            self._before[path], self._printed[path] = begin(source, self._whole), {}
+            self._before[path], self._printed[path] = begin(source, self._whole, self._place), {}
         before, printed = self._before[path], self._printed[path]
         old, writer = self._writers.get(path), self._writer(source)
         keys = session.messages.key
@@ -148,9 +152,9 @@ class TextPrinter:
     a live stream when something follows on them, and in any case when their exchange or the program ends.
     """
 
-    def __init__(self, whole: bool, most: int = OUTPUT_LINES) -> None:
+    def __init__(self, whole: bool, most: int = OUTPUT_LINES, place: str = "") -> None:
         self.pieces: list[bytes] = []
-        self._whole, self._most = whole, most
+        self._whole, self._most, self._place = whole, most, place
         self._before: dict[Path, set[int]] = {}
         self._printed: dict[Path, set[int]] = {}
         self._waiting: dict[Path, list[int]] = {}
@@ -163,7 +167,7 @@ class TextPrinter:
         """Print what changed in a session."""
         session, path = source.follower.session, source.follower.path
         if path not in self._printed:
-            self._before[path], self._printed[path] = begin(source, self._whole), set()
+            self._before[path], self._printed[path] = begin(source, self._whole, self._place), set()
         rows, printed, before = session.messages, self._printed[path], self._before[path]
         self._take_back(source, changes)
         waiting = self._still_waiting(path, session, changes)

@@ -161,10 +161,10 @@ class TextStore:
             self.give_up(error)
         return []
 
-    def known(self) -> dict[str, tuple[int, int]]:
-        """Size and time of each source whose text is here, as today's parsers read it."""
-        rows = self.fetch("SELECT path, size, mtime_ns FROM sessions WHERE reader = ?", (self._reader,))
-        return {os.fsdecode(path): (size, mtime_ns) for path, size, mtime_ns in rows}
+    def known(self) -> dict[str, tuple[int, int] | None]:
+        """Size and time of each source whose text is here; None where other parsers read it."""
+        rows = self.fetch("SELECT path, size, mtime_ns, reader FROM sessions WHERE parent IS NULL")
+        return {os.fsdecode(path): tuple(state) if reader == self._reader else None for path, *state, reader in rows}
 
     def families(self, paths: list[str]) -> dict[str, dict[str, Known]]:
         """The messages of some sessions and of their subagents that are here, as today's parsers read them."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -163,6 +163,7 @@ class Library:
                 text.start()
             if self._texts and text.connection is not None:
                 known, waiting = text.known(), {file.file for file in stale}
+                gone += known.keys() - files.keys() - set(gone)  # as an index that came from another home has them
                 stale += [
                     file
                     for path, file in files.items()
@@ -259,7 +260,7 @@ class Library:
         pieces.append(b"]\n")
         return b"".join(pieces)
 
-    def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
+    def lacking(self, known: Mapping[str, tuple[int, int] | None]) -> list[str]:
         """The addresses of the sessions whose file is not of the size and time that are known of it, newest first."""
         self._load()
         rows = list(self._rows.items())

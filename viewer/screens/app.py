@@ -359,6 +359,23 @@ class TurnlogApp(App[None]):
         secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
         self.call_from_thread(self.say, f"{short_path(order.path)}\n{secrets}", title="Exported")
 
+    def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
+        """Ask where to, then write the screen as it was as an SVG picture."""
+        from viewer.exporting import write_file
+        from viewer.output import CallError
+
+        picture = self.export_screenshot().encode()
+
+        def write(place: Path) -> None:
+            try:
+                write_file(place, [picture], force=False)
+            except (OSError, CallError) as error:
+                self.say(one_line(str(error), 400), title="Not written", bad=True)
+            else:
+                self.say(short_path(place), title="Written")
+
+        self._ask_where("Save the screen as", filename or "turnlog.svg", write, path or "")
+
     def action_save_stream(self, session: Session | None = None) -> None:
         """Ask where to, then write what came on standard input so far, as it came."""
         if self.spool is None:

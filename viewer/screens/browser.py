@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 from textual.worker import Worker, get_current_worker
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from viewer.index.library import Library
     from viewer.index.summary import Summary
     from viewer.screens.app import TurnlogApp
+    from viewer.screens.find import FindScreen
     from viewer.widgets.list_facets import Choice
 
 WATCH_SECONDS = 2.0
@@ -51,8 +53,10 @@ PRICE_SECONDS = 0.15
 """How long the cursor rests on a session before it is priced."""
 SHARE = 5
 """While sessions come in, the list is idle so many times as long as it takes to show them: 100,000 take a while."""
-LOOK_SECONDS = 15.0
-"""How often new sessions are looked for; less often where looking takes long."""
+LOOK_SECONDS, FIND_SECONDS = 15.0, 3.0
+"""How often new sessions are looked for, and what was said in them while one searches; less often where looking takes
+long.
+"""
 
 
 class BrowserScreen(RowListScreen):
@@ -88,15 +92,18 @@ class BrowserScreen(RowListScreen):
         self._costs = SummaryCosts(library)
         self._pricing = ""
         self._indexed: tuple[int, int] | None = None
-        self._looked = self._looking = False
+        self._looked = self._looking = self._news = False
         self._known, self._show_after = -1, 0.0
         self._next_look: Timer | None = None
+        self._find: FindScreen | None = None
         # Few widgets: each one costs a few milliseconds before the first picture. They are kept, since a thread that
         # is still looking for sessions may come back when the screen is being taken apart.
         self._typed, place = text_of(kept.get("filter")), text_of(kept.get("place"))
         place_in_list = Path(place) if place else None
         self._list = SessionList(start_directory, clock, self._cost_of, place_in_list, self._new_in)
-        self._filter = Filter("type to filter", {"/": "screen.find"})
+        self._filter = Filter("type to filter", {"/": "screen.find", "q": "screen.stay"})
+        self._back = False
+        """Whether one has just come back to the list."""
         self._narrowed = FacetLine()
         self._preview = Preview()
         self._content = Horizontal(id="content")
@@ -119,13 +126,18 @@ class BrowserScreen(RowListScreen):
     def on_mount(self) -> None:
         """Show what the index knows, then look whether it is still so."""
         with self._filter.prevent(Input.Changed):  # which begins at the top
-            self._filter.value = self._typed
+            self._filter.value = self._filter.settled = self._typed
             self._filter.cursor_position = len(self._typed)
         self._show()
         self._filter.focus()
         # The first picture must be on its way to the terminal before a thread competes with it.
         self.set_timer(0.1, self._look)
         self.set_interval(WATCH_SECONDS, self._watch)
+
+    def on_screen_suspend(self) -> None:
+        """Note that one leaves the list, with the filter as it is."""
+        self._back, self._filter.settled = not isinstance(self.app.screen, ModalScreen), self._filter.value
+        self._show_narrowed()
 
     def on_unmount(self) -> None:
         """Keep the list as it is."""
@@ -173,11 +185,17 @@ class BrowserScreen(RowListScreen):
         fit = passing(self._facets, self._clock(), self._cost_of)
         rows = self._shelf.rows(words, self._clock(), self._order, fit.values(), self._cost_of)
         self._list.show(rows, self._order, to_top=to_top)
-        self._narrowed.show([*self._facets.labels(), ("order", ORDERS[self._order].label, self._order != HERE_FIRST)])
+        self._show_narrowed()
         self._bar.right = self._counts()
         self._show_emptiness(words, bool(rows))
         now = time.monotonic()
         self._show_after = now + SHARE * (now - begun)
+
+    def _show_narrowed(self) -> None:
+        words = self._filter.value
+        kept = [("clear", "esc clears", True)] if words and words == self._filter.settled else []
+        order = "order", ORDERS[self._order].label, self._order != HERE_FIRST
+        self._narrowed.show([*kept, *self._facets.labels(), order])
 
     def _show_emptiness(self, words: str, filled: bool) -> None:
         """Words instead of an empty list."""
@@ -242,7 +260,9 @@ class BrowserScreen(RowListScreen):
         """
         await asyncio.sleep(PRICE_SECONDS)
         current = self._list.current if self._preview.display else None
-        in_sight = self._list.in_sight() if any(c.name == "cost" for c in shown(self._list.size.width)) else []
+        in_sight = (
+            self._list.in_sight() if any(c.name == "cost" for c in shown(self._list.size.width, self._order)) else []
+        )
         while due := self._costs.due([*([current] if current else ()), *in_sight]):
             await self._price_some(due)
             self._list.refresh()
@@ -266,6 +286,7 @@ class BrowserScreen(RowListScreen):
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:
+        self._back, self._filter.settled = False, ""
         self._show(to_top=True)
         # A word that no title has may be in the sessions. Not while one takes letters back.
         grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
@@ -292,6 +313,8 @@ class BrowserScreen(RowListScreen):
         finally:
             self._looking = False
         self._looked_through(time.monotonic() - begun)
+        if self._news and self._find is not None:
+            self._find.look_again()
 
     def _refresh(self, worker: Worker[None]) -> None:
         """Bring the index up to date, in a thread: batches go to the list as they come."""
@@ -301,14 +324,14 @@ class BrowserScreen(RowListScreen):
 
         if not self._complete:
             self.app.call_from_thread(self._take_all, self._library.cached())
-        news = False
+        self._news = False
         for batch in self._library.refresh(progress):
             if worker.is_cancelled:
                 return
-            news = True
+            self._news = True
             self.app.call_from_thread(self._take, batch)
         summaries = self._library.all()
-        if news or len(summaries) != self._known:  # or some are gone
+        if self._news or len(summaries) != self._known:  # or some are gone
             self.app.call_from_thread(self._take_all, summaries)
 
     def _take_all(self, summaries: list[Summary]) -> None:
@@ -331,7 +354,8 @@ class BrowserScreen(RowListScreen):
         """Everything is known; some time later it is looked again."""
         self._indexed, self._looked = None, True
         self._show()
-        self._set_next_look(max(LOOK_SECONDS, 30 * seconds))
+        least = FIND_SECONDS if self._find is self.app.screen else LOOK_SECONDS
+        self._set_next_look(max(least, 30 * seconds))
 
     def _set_next_look(self, seconds: float) -> None:
         if self._next_look is not None:  # what was asked for by key was out of turn
@@ -339,7 +363,7 @@ class BrowserScreen(RowListScreen):
         self._next_look = self.set_timer(seconds, self._look_again)
 
     def _look_again(self) -> None:
-        if self.is_current:
+        if self.is_current or self._find is self.app.screen:
             self._look()
         else:
             self._set_next_look(LOOK_SECONDS)
@@ -401,14 +425,28 @@ class BrowserScreen(RowListScreen):
             return self._reading() or ("" if self._looked else "looking for sessions")
 
         sessions, clock = self._shelf.sessions, self._clock
-        self.app.push_screen(FindScreen(self._library, sessions, self._facets, words, reading, clock))
+        self._find = FindScreen(self._library, sessions, self._facets, words, reading, clock)
+        self.app.push_screen(self._find)
+        if self._looked:
+            self._set_next_look(FIND_SECONDS / 10)  # what was said since is to be found
+
+    def action_stay(self) -> None:
+        """Say how to leave to somebody who goes back once more from the list; else `q` is a letter of the filter."""
+        if self._back:
+            self._back = False
+            self._app.say("This is the list: ctrl+q leaves, letters filter it.")
+        else:
+            self._filter.insert_text_at_cursor("q")
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose what to narrow the list by, or its order."""
+        if facet == "clear":
+            self.action_clear()
+            return
         from viewer.screens.narrow import NarrowScreen
         from viewer.widgets.list_facets import Choice, choices
 
-        found = choices(self._shelf.sessions(), self._facets, self._clock(), self._cost_of)
+        found = choices(self._shelf.fitting(self._filter.value), self._facets, self._clock(), self._cost_of)
         if self._costs.due(self._shelf.sessions()):  # how many cost that much is not known yet
             found = [choice._replace(sessions=None) if choice.facet == "cost" else choice for choice in found]
         found += [Choice("order", name, order.label) for name, order in ORDERS.items()]

@@ -18,6 +18,7 @@ from schemas.opening import OpenError
 from viewer.screens.background import aside
 from viewer.screens.records import LookupScreen
 from viewer.sessions.compare import Comparison, compare_files
+from viewer.sessions.targets import Target
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 
@@ -60,7 +61,8 @@ class CompareScreen(LookupScreen):
         self.renew(self._rows)
 
     def _read(self) -> None:
-        self._found = compare_files(*self._paths, Prices(), lambda done, total: None)
+        one, other = (Target(path, str(path)) for path in self._paths)
+        self._found = compare_files(one, other, Prices(), lambda done, total: None)
 
     def _rows(self, width: int) -> list[Row]:
         """Draw the comparison in three columns; what is the same in both is dim."""

@@ -46,13 +46,16 @@ class Filter(Line, inherit_bindings=False):
     """
 
     def __init__(self, placeholder: str, passed: Mapping[str, str] | None = None) -> None:
-        """`passed` are characters that are actions where nothing is typed yet: elsewhere they are text."""
+        """`passed` are characters that are actions where nothing has been typed since one came: else they are text."""
         super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
         self._passed = passed or {}
+        self.settled = ""
+        """What stood there when one came: behind it those characters are actions too, until it is another."""
         self.set_reactive(Input.cursor_blink, False)
 
     async def _on_key(self, event: Key) -> None:
-        action = _EDITS.get(event.key) or ("" if self.value else self._passed.get(event.character or "", ""))
+        untouched = self.value in ("", self.settled)
+        action = _EDITS.get(event.key) or (self._passed.get(event.character or "", "") if untouched else "")
         if self.app.screen is not self.screen:  # a key before this one opened another
             event.prevent_default().stop()
             (self.app.focused or self.app.screen).post_message(Key(event.key, event.character))

@@ -188,6 +188,10 @@ class FindScreen(RowListScreen):
         self._words = words
         self._asker = Asker(library, self.post_message)
         self._anew = True
+        self._asked: str | None = None
+        """What was typed when it was asked last."""
+        self._opens = False
+        """Whether to open the hit under the cursor as soon as it is there."""
         self._done = False
         """Whether the last answer is whole."""
         self._early = False
@@ -235,15 +239,23 @@ class FindScreen(RowListScreen):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._ask()
+        if self._box.value != self._asked:
+            self._opens = self._opens and self._asked is None  # else other words were meant
+            self._ask()
 
     def _ask_again(self) -> None:
         """Ask once more what was asked before all sessions were read."""
-        if self._early and self._done and self.is_current:
+        if self._early:
+            self.look_again()
+
+    def look_again(self) -> None:
+        """Ask once more: sessions have changed."""
+        if self._done and self.is_current:
             self._ask(anew=False)
 
     def _ask(self, *, anew: bool = True) -> None:
         self._anew, self._done, self._early = anew, False, bool(self._reading())
+        self._asked = self._box.value
         query = parse(f"{self._facets.query()} {self._box.value}", typing=True)
         self._problem = query.problem
         self._asker.ask(Query() if query.problem else query)
@@ -259,11 +271,15 @@ class FindScreen(RowListScreen):
             self._took, self._anew = event.seconds, False
         self._bar.right = Content.styled(self._counts(answer), "$text-muted")
         self._show_remark(answer)
+        if self._opens:
+            self.action_open()
 
     def on_asker_drawn(self, event: Asker.Drawn) -> None:
         """Show lines."""
         if event.number == self._asker.number:
             self._hits.take(event.lines)
+            if self._opens:
+                self.action_open()
 
     def on_asker_failed(self, event: Asker.Failed) -> None:
         """Raise what the thread met."""
@@ -305,8 +321,13 @@ class FindScreen(RowListScreen):
     # -- keys ------------------------------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open the session under the cursor at the hit, or show more hits of it."""
-        if not self._hits.unfold() and (current := self._hits.current) is not None:
+        """Open the session under the cursor at the hit, or show more hits of it; as soon as it is found, where somebody
+        has only just typed.
+        """
+        if self._box.value != self._asked:
+            self._ask()
+        self._opens = self._anew or self._hits.is_awaited or (self._hits.current is None and not self._done)
+        if not self._opens and not self._hits.unfold() and (current := self._hits.current) is not None:
             self._open(*current)
 
     @on(HitList.Chosen)

@@ -16,6 +16,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_count
+from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _FRAME = 0.1
 """Seconds between two pictures of what changed."""
 _TICK = 1.0
+_APART = 2
+"""Blank cells between how many wait and what was used, at least."""
 _PRICES_AFTER = 0.3
 """Seconds after the first picture in which nothing competes with the second one."""
 
@@ -101,6 +104,10 @@ class WatchScreen(RowListScreen):
             with suppress(RuntimeError):  # it has just ended
                 self._stop()
 
+    def on_resize(self) -> None:
+        """Say as much as there is room for."""
+        self._show()
+
     @property
     def _app(self) -> TurnlogApp:
         return cast("TurnlogApp", self.app)
@@ -154,7 +161,10 @@ class WatchScreen(RowListScreen):
         self._list.display, self._empty.display = bool(tiles), not tiles
         if not tiles:
             self._empty.update(_NOTHING if self._looked else Content.styled("Looking for sessions …", "$text-muted"))
-        self._bar.left, self._bar.right = _counts(tiles), _sums(tiles)
+        width, left = self.size.width - 2, _counts(tiles)  # the bar may have its old size still
+        if width < left.cell_length:
+            left = _counts(tiles, narrow=True)
+        self._bar.left, self._bar.right = left, _sums(tiles, width - left.cell_length - _APART)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
@@ -211,27 +221,30 @@ _NOTHING = Content.assemble(
 )
 
 
-def _counts(tiles: list[Tile]) -> Content:
-    """`1 waits for you · 4 running`."""
-    parts: list[tuple[str, str]] = [("turnlog watch", "bold $accent")]
+def _counts(tiles: list[Tile], *, narrow: bool = False) -> Content:
+    """`1 waits for you · 4 running`, in fewer words where there is less room."""
+    parts = [] if narrow else [("turnlog watch", "bold $accent"), ("   ", "")]
+    you = "" if narrow else " for you"
     does = [(tile.state.does, tile.state.certain) for tile in tiles]
     waits, perhaps = does.count((Does.WAITS, True)), does.count((Does.WAITS, False))
     running = sum(one is not Does.ENDED for one, _ in does)
-    parts.append(("   ", ""))
     if waits:
-        parts += [(f"{waits} {'waits' if waits == 1 else 'wait'} for you", "bold $error"), (" · ", "$text-muted")]
+        parts += [(f"{waits} {'waits' if waits == 1 else 'wait'}{you}", "bold $error"), (" · ", "$text-muted")]
     if perhaps:
         words = "perhaps waits" if perhaps == 1 else "perhaps wait"
-        parts += [(f"{perhaps} {words} for you", "$warning"), (" · ", "$text-muted")]
+        parts += [(f"{perhaps} {words}{you}", "$warning"), (" · ", "$text-muted")]
     parts.append((f"{running} running", "$text-muted"))
     return Content.assemble(*parts)
 
 
-def _sums(tiles: list[Tile]) -> Content:
-    """The tokens and costs of all so far, and the last minute's tokens."""
+def _sums(tiles: list[Tile], room: int) -> Content:
+    """The tokens and costs of all so far, and the last minute's tokens; the last of them where there is less room."""
     used = sum(tile.usage.total or 0 for tile in tiles if tile.usage is not None)
     recent = sum(tile.recent for tile in tiles)
     cost = sum((tile.cost for tile in tiles if tile.cost is not None), Tally())
     facts = [f"{format_count(used)} tokens" if used else "", cost_fact(cost) if used else ""]
     facts.append(f"+{format_count(recent)} a minute" if recent else "")
-    return Content.styled(" · ".join(filter(None, facts)), "$text-muted")
+    facts = list(filter(None, facts))
+    while facts and width_of(" · ".join(facts)) > room:
+        del facts[0]
+    return Content.styled(" · ".join(facts), "$text-muted")

@@ -18,11 +18,13 @@ from schemas.paths import address_json
 from schemas.provider import Problem
 from schemas.session import Session
 from viewer.edits.session import changes_of
+from viewer.sessions.parts import begun_in, exchanges_at, is_begun
 from viewer.usage.sums import cost_cell
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
     from schemas.costs.responses import Response
+    from viewer.sessions.targets import Target
 
 _TOOLS = ("read", "search", "write", "shell", "task", "other")
 _FILES = 20
@@ -31,11 +33,13 @@ _FILES = 20
 
 @dataclass(slots=True)
 class Side:
-    """The figures of one of both sessions, from the exchange where they part."""
+    """The figures of one of both sessions, from the exchange where they part, or at a place."""
 
     session: Session
-    start: int
-    """The index of the first exchange that counts."""
+    counted: range
+    """The indices of the exchanges that count."""
+    place: str = ""
+    """The place that was asked for: `#3-5`; empty where that is all from the first that counts."""
     prompts: int = 0
     tools: Counter[str] = field(default_factory=Counter)
     failures: int = 0
@@ -51,24 +55,25 @@ class Side:
     @property
     def exchanges(self) -> int:
         """The number of exchanges that a person opened here."""
-        return sum(exchange.index >= self.start for exchange in self.session.live_exchanges)
+        return sum(exchange.index in self.counted for exchange in self.session.live_exchanges)
 
     @property
     def seconds(self) -> float | None:
         """The time in which the agent worked; None where the source tells no times."""
-        known = [e.duration for e in self.session.exchanges[self.start :] if e.duration is not None and not e.inherited]
+        exchanges = [self.session.exchanges[index] for index in self.counted]
+        known = [e.duration for e in exchanges if e.duration is not None and not e.inherited]
         return sum(known) if known else None
 
     @property
     def begins(self) -> str:
         """The place from which it is counted: `#4`, or `its end`; empty where that is its beginning."""
-        names = exchange_names(self.session)
-        return "" if not self.start else f"#{names[self.start]}" if self.start < len(names) else "its end"
+        names, start = exchange_names(self.session), self.counted.start
+        return "" if not start else f"#{names[start]}" if start < len(names) else "its end"
 
     @property
     def begun(self) -> float | None:
         """The time from which it is counted."""
-        exchanges = self.session.exchanges[self.start :]
+        exchanges = self.session.exchanges[self.counted.start :]
         return next((e.started for e in exchanges if e.started is not None), self.session.created)
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +87,7 @@ class Side:
             "models": [model for model in session.models if model],
             "begunAt": None if self.begun is None else iso_time(self.begun),
             "from": self.begins or None,
+            "place": self.place or None,
             "prompts": self.prompts,
             "exchanges": self.exchanges,
             "seconds": None if self.seconds is None else round(self.seconds, 3),
@@ -121,7 +127,9 @@ class Comparison:
         row("title", (side.session.title or "(untitled)" for side in sides))
         row("agent", (side.session.provider_name for side in sides))
         row("models", (", ".join(filter(None, map(short_model, side.session.models))) or "unknown" for side in sides))
-        row("counted from", (side.begins or ("the beginning" if self.shared else "") for side in sides))
+        row("counted", (f"only {side.place}" if side.place else "" for side in sides))
+        begins = ("" if s.place else s.begins or ("the beginning" if self.shared else "") for s in sides)
+        row("counted from", begins)
         row("begun", ("?" if side.begun is None else local_time(side.begun, date=True) for side in sides))
         row("worked", (format_seconds(side.seconds) for side in sides))
         row("exchanges", (side.exchanges for side in sides))
@@ -151,11 +159,13 @@ def _lines(files: Collection[Counter[str]]) -> str:
     return f"+{added} -{removed}"
 
 
-def compare(one: Session, other: Session, prices: Prices) -> Comparison:
-    """Compare two sessions that are open."""
-    shared, failed = _shared(one, other), list[Problem]()
-    sides = _side(one, shared, prices, failed), _side(other, shared, prices, failed)
-    return Comparison(sides, shared, failed)
+def compare(one: Session, other: Session, prices: Prices, places: tuple[str, str] = ("", "")) -> Comparison:
+    """Compare two sessions that are open, or what is at places in them. Raises CallError for a place that is none."""
+    shared, failed = 0 if any(places) else _shared(one, other), list[Problem]()
+    first, second = (
+        _side(session, shared, place, prices, failed) for session, place in zip((one, other), places, strict=True)
+    )
+    return Comparison((first, second), shared, failed)
 
 
 def _shared(one: Session, other: Session) -> int:
@@ -171,28 +181,36 @@ def _shared(one: Session, other: Session) -> int:
     return count
 
 
-def _side(session: Session, start: int, prices: Prices, failed: list[Problem]) -> Side:
-    while start < len(session.exchanges) and session.exchanges[start].inherited:
-        start += 1
-    side, exchanges = Side(session, start), session.exchanges
-    since = exchanges[start].started if start < len(exchanges) else None
-    begin = exchanges[start].start if start < len(exchanges) else len(session.messages)
-    for file in changes_of(session, range(begin, len(session.messages))).files:
+def _side(session: Session, start: int, place: str, prices: Prices, failed: list[Problem]) -> Side:
+    exchanges = session.exchanges
+    if (part := exchanges_at(session, place)) is not None:
+        counted, messages = part.exchanges, part.messages(session)
+        since, begun = None, begun_in(session.subagents, messages)
+    else:
+        while start < len(exchanges) and exchanges[start].inherited:
+            start += 1
+        counted, begun = range(start, len(exchanges)), set[Path | int]()
+        since = exchanges[start].started if counted else None
+        messages = range(exchanges[start].start if counted else len(session.messages), len(session.messages))
+    side = Side(session, counted, place)
+    for file in changes_of(session, messages).files:
         if file.stages or file.commands:
             counts = {"+": sum(diff.added for diff in file.diffs), "-": sum(diff.removed for diff in file.diffs)}
             side.files[file.path] = Counter(counts)
     rows: list[Response] = []
     for member, found in family(session, failed):
         if member is session:
-            first = begin
-            rows += (row for row in found if row.exchange >= start and not row.inherited)
+            rows += (row for row in found if row.exchange in counted and not row.inherited)
+            _count(side, member, messages)
+            continue
+        if part is not None:
+            if not is_begun(member, begun):
+                continue
         elif start and (since is None or (member.created or since) < since):
             continue  # it was called before they parted
-        else:
-            first = 0
-            side.subagents += 1
-            rows += (row for row in found if not row.inherited)
-        _count(side, member, first)
+        side.subagents += 1
+        rows += (row for row in found if not row.inherited)
+        _count(side, member, range(len(member.messages)))
     for row in rows:
         row.price(prices)
     side.own = tally(row for row in rows if not row.member)
@@ -200,10 +218,10 @@ def _side(session: Session, start: int, prices: Prices, failed: list[Problem]) -
     return side
 
 
-def _count(side: Side, member: Session, first: int) -> None:
-    """Count the messages of the session or of a subagent from one on."""
+def _count(side: Side, member: Session, messages: range) -> None:
+    """Count some messages of the session or of a subagent."""
     table, main = member.messages, member is side.session
-    for index in range(first, len(table)):
+    for index in messages:
         flags, kind = table.flags[index], table.kind[index]
         if flags & Flag.INHERITED:
             continue
@@ -214,17 +232,13 @@ def _count(side: Side, member: Session, first: int) -> None:
             side.tools[tool.type if tool.type in _TOOLS else "other"] += 1
     if main:
         left_out = Flag.REWOUND | Flag.INHERITED
-        said = (
-            i
-            for i in range(len(table) - 1, first - 1, -1)
-            if table.kind[i] == Kind.TEXT and not table.flags[i] & left_out
-        )
+        said = (i for i in reversed(messages) if table.kind[i] == Kind.TEXT and not table.flags[i] & left_out)
         side.answer = member.message(last).text if (last := next(said, None)) is not None else ""
 
 
-def compare_files(one: Path, other: Path, prices: Prices, progress: Callable[[int, int], None]) -> Comparison:
-    """Read and compare the sessions in two files. Raises OpenError."""
+def compare_files(one: Target, other: Target, prices: Prices, progress: Callable[[int, int], None]) -> Comparison:
+    """Read and compare two sessions, or what is at places in them. Raises OpenError, and CallError for no place."""
     from schemas.opening import read_session
 
-    with closing(read_session(one, progress)) as first, closing(read_session(other, progress)) as second:
-        return compare(first, second, prices)
+    with closing(read_session(one.path, progress)) as first, closing(read_session(other.path, progress)) as second:
+        return compare(first, second, prices, (one.place, other.place))

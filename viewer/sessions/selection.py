@@ -20,12 +20,19 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
     the newest first. Raises CallError.
     """
     from schemas.opening import addresses_in
-    from viewer.sessions.targets import Target, Targets
+    from viewer.sessions.targets import Target, Targets, shown
 
     resolver = Targets()
     if given:
-        named = map(resolver.resolve, given)
-        return list({path: Target(path, one.given) for one in named for path in addresses_in(one.path)}.values())
+        found: dict[Path, Target] = {}
+        for one in (resolver.resolve(each) for each in given):
+            addresses = addresses_in(one.path)
+            if one.place and len(addresses) > 1:
+                raise CallError(f"{shown(one.given)}: a place in which of {len(addresses):,} sessions?")
+            for path in addresses:
+                if found.setdefault(path, Target(path, one.given, one.place)).place != one.place:
+                    raise CallError(f"{shown(one.given)}: a session is named once, with one place or a range: #3-5")
+        return list(found.values())
     for problem in resolver.found.problems:
         warn(f"{path_text(problem.path)}: {problem.reason}")
     return [Target(file.path, str(file.path)) for file in resolver.found.files]

@@ -2,11 +2,11 @@
 
 - An argument that names something on disk is a path, also when it looks like an id. A folder is the one session in it.
 - An id is the session's own, in full or its beginning, as far as `turnlog list` and `usage` show it; else a file's name
-  will do.
+  will do, or the id of a subagent, as far as the full-text index knows it.
 - `latest` is the newest session in `turnlog list`, whatever its directory: the first of `turnlog list --json`.
 - `-` is standard input, spooled to a temporary file that goes when the program ends.
 
-Behind any of them may stand a place in the session, `#3` or `#3.2` (renderers/places.py), for commands that take one.
+Behind any of them may stand a place in the session, `#3` or `#3.2` (renderers/places.py).
 """
 
 from __future__ import annotations
@@ -77,14 +77,10 @@ class Targets:
             self._library = Library()
         return self._library
 
-    def resolve(self, given: str, *, placed: bool = False) -> Target:
-        """The file that an argument means. Raises CallError with the reason, or with the candidates. A place in it is
-        an error unless it may be `placed`.
-        """
+    def resolve(self, given: str) -> Target:
+        """The file that an argument means. Raises CallError with the reason, or with the candidates."""
         target, place = split_place(given)
         if place and not _is_address(given, target):
-            if not placed:
-                raise CallError(f"{shown(given)}: this command takes a whole session, and no place in it")
             return replace(self.resolve(target), place=place)
         if given == STDIN:
             return Target(all_of_stdin(), given)
@@ -137,6 +133,7 @@ class Targets:
             fitting = self._fitting(wanted) or [
                 (file.id, file) for file in self.found.files if file.id.lower().startswith(wanted)
             ]
+        fitting = fitting or self._subagents(wanted)
         if 1 < len(fitting) <= _CANDIDATES:  # what is no session, but has a session's id in its name, stands for none
             fitting = [found for found in fitting if _opens(found[1].path)] or fitting
         exact = [found for found in fitting if found[0].lower() == wanted]
@@ -149,6 +146,21 @@ class Targets:
         names = [path_text(file.path if times[name] > 1 else name) for name, file in exact or fitting]
         more = f" and {len(names) - _CANDIDATES} more" if len(names) > _CANDIDATES else ""
         raise CallError(f"{shown(given)} fits {len(names)} sessions: {', '.join(names[:_CANDIDATES])}{more}")
+
+    def _subagents(self, wanted: str) -> list[tuple[str, SessionFile]]:
+        """The subagents whose id begins so."""
+        from schemas.provider import SessionFile
+        from viewer.index.fulltext import text_store
+
+        library = self.library
+        with text_store(library.text_path, library.reader, library.note_text_problem) as store:
+            kept = [one for one in store.sessions().values() if one.parent]
+        ids = [(str(one.facts["id"]), one) for one in kept]
+        return [
+            (name, SessionFile(str(one.facts["provider"]), one.path, name, one.size, one.mtime_ns))
+            for name, one in ids
+            if name.lower().startswith(wanted)
+        ]
 
     def _fitting(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The sessions whose id begins so, each with its id: what the index says, for others what discovery says."""

@@ -21,7 +21,6 @@ from schemas.costs.responses import (
     Response,
     began,
     counted_groups,
-    family,
     in_order_made,
     rounded_cost,
     source_of_session,
@@ -31,6 +30,7 @@ from schemas.providers import provider_of
 from schemas.table import NONE
 from schemas.values import dict_of, text_of
 from viewer.output import path_text, warn
+from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 from viewer.sessions.targets import Target
 
@@ -190,15 +190,17 @@ class Breaks:
         """Look for breaks in sessions, which are in the order in which they were made: what is a copy counts where it
         was made.
         """
+        parts = Parts()
         for target, session in each_session(targets, bar, strict=strict):
             failed: list[Problem] = []
             rows: list[Response] = []
             found: list[Break] = []
-            for member, own in family(session, failed, source_of_session(session, target.shown_path)):
+            for member, own in parts.family(target, session, failed, source_of_session(session, target.shown_path)):
                 rows += own
                 if member.charged is None:  # what only sums up other talks is none
                     found += _breaks_of(member, own)
-            counted = {(row.member, row.key): row for row, holder in ledger.settle(rows) if holder is None}
+            settled = (row for row, holder in ledger.settle(rows) if holder is None)
+            counted = {(row.member, row.key): row for row in settled if parts.fit(row)}
             self.found += (one for one in found if (one.miss.row.member, one.miss.row.key) in counted)
             self._note(counted.values())
             for problem in failed:

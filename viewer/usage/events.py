@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from schemas.costs.responses import Holder, Ledger, Response, family
+from schemas.costs.responses import Holder, Ledger, Response
 from schemas.paths import path_text
 from viewer.output import warn
+from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 
 if TYPE_CHECKING:
@@ -23,17 +24,17 @@ class EventWriter:
     def __init__(self, progress: Callable[[int, int], None], ledger: Ledger) -> None:
         self.read: set[Path] = set()
         """The files that were read for them."""
-        self._progress, self._ledger = progress, ledger
+        self._progress, self._ledger, self._parts = progress, ledger, Parts()
         self._copies = self._timeless = self._empty = 0
 
     def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
         """The events of the targets, a line each; `strict` as in `each_session`."""
         from viewer.exporting import own_files
 
-        for _, session in each_session(targets, self._progress, strict=strict):
+        for target, session in each_session(targets, self._progress, strict=strict):
             failed: list[Problem] = []
             rows: list[Response] = []
-            for member, found in family(session, failed):
+            for member, found in self._parts.family(target, session, failed):
                 self.read |= own_files(member)
                 rows += found
             yield from self._written(self._ledger.settle(rows))
@@ -48,6 +49,8 @@ class EventWriter:
         from schemas.interchange.events import event_line
 
         for row, holder in settled:
+            if not self._parts.fit(row):
+                continue
             if not row.usage.total:
                 self._empty += 1
             elif holder is not None:

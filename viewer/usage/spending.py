@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
-from schemas.costs.responses import Holder, Ledger, Response, Tally, family, in_order_made, source_of_session
+from schemas.costs.responses import Holder, Ledger, Response, Tally, in_order_made, source_of_session
 from schemas.paths import path_text
 from viewer.output import warn
+from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 from viewer.usage.sums import EVERYTHING, Filters
 
@@ -43,8 +44,10 @@ class Spending:
         """How many were asked for and read."""
         self.projects: set[str | None] = set()
         """The workspaces of all sessions."""
+        self._label = "session"
+        """What one session's own total is called: a part of it by its place."""
         self._own, self._subagents, self._inherited = Tally(), Tally(), Tally()
-        self._ledger = Ledger()
+        self._ledger, self._parts = Ledger(), Parts()
         self._prices, self._filters, self._explanation = prices, filters, explanation
 
     def from_index(self, library: Library) -> Iterator[Response]:
@@ -77,14 +80,17 @@ class Spending:
     def take(self, target: Target, session: Session) -> Taken:
         """Count a session and its subagents."""
         self.projects.add(session.workspace_root)
+        self._label = target.place or "session"
         wanted = self._filters.fit_project(session.workspace_root)
         source = source_of_session(session, target.shown_path, _exchanges(session))
         failed: list[Problem] = []
         rows: list[Response] = []
         members, unmetered = 0, False
-        for member, found in family(session, failed, source):
+        for member, found in self._parts.family(target, session, failed, source):
             if self._explanation is not None:
-                self._explanation.look(member, members, found, target.shown_path, wanted=wanted)
+                # What no figure holds is told of whole sessions.
+                whole = wanted and not target.place
+                self._explanation.look(member, members, found, target.shown_path, wanted=whole)
             members, unmetered = members + 1, unmetered or member.is_unmetered
             rows += found
         counted = list(self._counted(self._ledger.settle(self._asked(rows))))
@@ -95,7 +101,7 @@ class Spending:
         for problem in failed:
             warn(f"{path_text(problem.path)}: {problem.reason}")
         self.sessions += wanted
-        self.subagents += wanted * (members - 1)
+        self.subagents += wanted * sum(self._parts.holds(source.path, number) for number in range(1, members))
         return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
 
     def end(self) -> Iterator[Response]:
@@ -115,7 +121,7 @@ class Spending:
         """
         both = self._own + self._subagents
         if self.sessions == 1:
-            totals = [("session", self._own)]
+            totals = [(self._label, self._own)]
             if self.subagents:
                 totals.append((f"with {plural(self.subagents, 'subagent')}", both))
         else:
@@ -136,7 +142,7 @@ class Spending:
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
         """Yield of what the ledger settled that which counts and is asked for."""
         for row, holder in settled:
-            asked = self._filters.fit(row)
+            asked = self._filters.fit(row) and self._parts.fit(row)
             if holder is not None:
                 self.copies += asked
                 if self._explanation is not None:

@@ -53,6 +53,8 @@ class Followed:
         self.follower = given or Follower(path, from_end=True)
         self.evidence: Evidence | None = None
         """What is known of its process; None before anybody looked."""
+        self.measured = True
+        """Whether it is known, as far as it can be, whether its terminal is still."""
         self.tile: Tile | None = None
         self.order = 0
         """Its place among those that need a person as much."""
@@ -63,7 +65,7 @@ class Followed:
         self.shared: tuple[Shared, ...] = ()
         self.turn = Turn()
         """The session's turn as of the last step."""
-        self.sources = self.follower.sources
+        self.files_read = [os.fspath(source_of(path)[0]) for path in self.follower.sources]
         """The files whose change means that there is something to read, as of the last step."""
         self._helpers: dict[Path, Follower | Within] = {}
         """The subagents that run, by their files."""
@@ -120,14 +122,16 @@ class Followed:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def is_at_rest(self, now: float) -> bool:
-        """Tell whether there is nothing to read, and nothing that would change its tile. Costs a `stat` a file."""
-        before, self._seen = self._seen, (*map(_stamp, self.sources), self.evidence, self.shared)
-        busy = self.tile is not None and (self.tile.recent or self._figures.is_due)
-        return self.judged and not (self.has_more or busy) and before == self._seen and now - self._stepped < _REST
+        """Tell whether there is nothing to read, and no other evidence. Costs a `stat` a file."""
+        busy = self.has_more or (self.tile is not None and self._figures.is_due)
+        return self.judged and not busy and self._state() == self._seen and now - self._stepped < _REST
+
+    def _state(self) -> tuple[object, ...]:
+        return *map(_stamp, self.files_read), self.evidence, self.shared
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
-        self._stepped = now
+        self._stepped, self._seen = now, self._state()
         for follower in self.followers:
             follower.poll()
             follower.step(seconds)
@@ -139,7 +143,8 @@ class Followed:
                 self._helpers.pop(follower.path)
                 self._turns.pop(follower.path, None)
         self.turn = self._turn(self.follower)
-        self.sources = [path for follower in self.followers for path in follower.sources]
+        sources = [path for follower in self.followers for path in follower.sources]
+        self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
         if self._given is not None:
             return
         self._note_files()
@@ -254,9 +259,9 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     return subagent.path
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(file: str) -> tuple[int, int]:
     try:
-        stat = os.stat(source_of(path)[0])
+        stat = os.stat(file)
     except OSError:
         return -1, 0
     return stat.st_size, stat.st_mtime_ns

@@ -47,6 +47,11 @@ class Found:
     """Those that draw on its terminal."""
     stated: Stated | None = None
 
+    @property
+    def is_registered(self) -> bool:
+        """Tell whether the agent names its process."""
+        return self.stated is not None and bool(self.stated.pid)
+
 
 _Key: TypeAlias = tuple[int, int, str]
 
@@ -123,7 +128,7 @@ class Links:
             holder = next(iter(found[seat.path].workers), None)
             if (group := next((group for group in free if holder in group), None)) is not None:
                 take(group, seat)
-        waiting = [seat for seat in seats if not found[seat.path].screens and found[seat.path].stated is None]
+        waiting = [seat for seat in seats if not found[seat.path].screens and not found[seat.path].is_registered]
         for group in list(free):
             values = {value for process in group for value in self._values_below(process, agent)}
             named_in = " ".join(process.command for process in group).split()
@@ -136,7 +141,7 @@ class Links:
             take(group, seat)
         untold = agent.running == Running() or not self._processes.known
         for seat in seats:
-            if (its := found[seat.path]).stated is None:
+            if not (its := found[seat.path]).is_registered:
                 doubtful = untold or (now - seat.touched < _QUIET and not seat.over)
                 its.alive = True if its.workers else None if doubtful else False
         return found

@@ -184,16 +184,19 @@ class Stillness:
     def __init__(self) -> None:
         self._samples: dict[object, tuple[object, list[tuple[float, int]]]] = {}
         """During what each was measured, and what it had written at which times."""
+        self._verdicts: dict[object, bool | None] = {}
 
     def measure(self, what: object, during: object, written: int | None, now: float) -> bool | None:
         """Tell whether `what` is still (True) or at work (False); None where that is not known yet. It is measured
-        anew when it does something else (`during`).
+        anew when it does something else (`during`); until then it stays what it was while two samples do not agree, as
+        when a person types.
         """
         if written is None:
             self.forget(what)
             return None
         if (samples := self._samples.get(what)) is None or samples[0] != during:
             samples = self._samples[what] = during, []
+            self._verdicts[what] = None
         history = samples[1]
         history.append((now, written))
         middle = next((i for i in range(len(history) - 1, -1, -1) if now - history[i][0] >= SAMPLE), -1)
@@ -204,9 +207,12 @@ class Stillness:
         points = history[0], history[middle - first], history[-1]
         rates = [(two[1] - one[1]) / (two[0] - one[0]) for one, two in pairwise(points)]
         if all(0 <= rate < STILL for rate in rates):
-            return True
-        return False if min(rates) >= BUSY else None
+            self._verdicts[what] = True
+        elif min(rates) >= BUSY:
+            self._verdicts[what] = False
+        return self._verdicts[what]
 
     def forget(self, what: object) -> None:
         """Begin anew with what is measured under a name."""
         self._samples.pop(what, None)
+        self._verdicts.pop(what, None)

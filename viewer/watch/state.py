@@ -83,12 +83,13 @@ class Call(NamedTuple):
     name: str
     title: str
     since: float | None
+    """When it was called, or let through, where the records tell that."""
     type: ToolType
     """What kind of tool it is; `task` where it started a subagent."""
     wait: Wait | None
     """What it asks for by its name: a question, a plan."""
-    told: Wait | bool | None
-    """What the records say of it: for what it waits, or False where it runs; None where they do not tell."""
+    told: Wait | float | None
+    """What the records say of it, as `Agent.waits` has it."""
     asks: tuple[Ask, ...]
 
 
@@ -109,8 +110,10 @@ class Turn(NamedTuple):
 
     @property
     def phase(self) -> object:
-        """The mark of what the session does: another one when it does something else."""
-        return self.since, self.over, [call.title for call in self.calls]
+        """The mark of what the session does: another one when it does something else. With open tool uses it waits for
+        those, whatever records come meanwhile.
+        """
+        return self.over, [(call.title, call.since) for call in self.calls] or self.since
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,19 +197,20 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
     wait = None
     if running is not None:
         wait = Wait.QUESTION if tool.name in running.questions else Wait.PLAN if tool.name in running.plans else None
-    title = headline(tool, session.workspace_root).title
+    title, told = headline(tool, session.workspace_root).title, _told(session, agent, index, tool.use_id)
+    since = message.timestamp
     return Call(
         tool.name,
         title,
-        message.timestamp,
+        max(since or 0.0, told) if isinstance(told, float) and told else since,
         "task" if message.flags & Flag.SUBAGENT else tool.type,
         wait,
-        _told(session, agent, index, tool.use_id),
+        told,
         _asked(tool, title, wait),
     )
 
 
-def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | bool | None:
+def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | float | None:
     """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
     and the transcript says so.
     """
@@ -247,16 +251,16 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
     if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
         return waiting if link.alive or live else replace(waiting, certain=False)
-    if status is Status.DONE and stated is not None:
+    if status is Status.DONE and stated is not None and turn.wait is None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
         return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")
     if calls:
         return _working(agent, turns, link, now=now, live=live)
     if len(turns) > 1:
         return State(Does.WORKS, plural(len(turns) - 1, "subagent"), turns[1].since, "its subagents' records")
-    if turn.over and status is not Status.WORKS:
+    if turn.over and status not in (Status.WORKS, Status.GOES_ON):
         return _over(agent, turn, link)
-    if status is Status.WORKS:
+    if status in (Status.WORKS, Status.GOES_ON):
         what = _command(turn, link) or ("writing" if turn.writing else "thinking")
         return State(Does.WORKS, what, turn.since, f"{agent} says so")
     if link.alive is None and not live:
@@ -276,17 +280,21 @@ def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: fl
     """Return what the agent says, without a status that is older than what its records say meanwhile, or younger than
     those that say what it waits for.
     """
-    if stated is None or stated.since is None or turn.since is None:
+    if stated is None or turn.since is None:
         return stated
+    if stated.since is None:  # what tells no time may be said again in a moment
+        early = stated.status is Status.DONE and not turn.over and now - turn.since < _SOON
+        return stated._replace(status=Status.UNTOLD) if early else stated
     answered = stated.status is Status.WAITS and not calls and (turn.since > stated.since or now - stated.since < _LATE)
     begun = stated.status is Status.DONE and not turn.over and turn.since > stated.since
-    return stated._replace(status=Status.UNTOLD) if answered or begun else stated
+    ended = stated.status is Status.GOES_ON and turn.over and turn.since >= stated.since
+    return stated._replace(status=Status.UNTOLD) if answered or begun or ended else stated
 
 
 def _left(turn: Turn, stated: Stated | None) -> State:
     """The state of a session whose process is gone."""
     answered = turn.over and not turn.calls
-    if stated is not None:
+    if stated is not None and stated.pid:
         what = "killed, answered" if answered and stated.status in (Status.DONE, Status.UNTOLD) else "killed"
         return State(Does.ENDED, what, turn.since, "registered by its agent, but its process is gone")
     how = turn.how if answered else "in the middle"
@@ -320,10 +328,10 @@ def _gated(calls: Iterable[Call], link: Evidence) -> list[Call]:
     return [call for call in free if call.type not in ("read", "search")] or free
 
 
-def _process(call: Call, link: Evidence) -> str | None:
-    """The command of a process that began with a tool use or after it."""
+def _process(call: Call, link: Evidence) -> float | None:
+    """The time at which a process began that did with a tool use or after it."""
     began = (call.since or 0.0) - _EARLY
-    return next((command for command, at in link.runs if at >= began), None)
+    return next((at for _, at in link.runs if at >= began), None)
 
 
 def _command(turn: Turn, link: Evidence) -> str:
@@ -345,11 +353,14 @@ def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, l
     what, since = (own[-1].title, own[-1].since) if own else (started.title, started.since)
     if not own and below:
         what = plural(len(below), "subagent")
-    if ran := next((one for one in calls if one.type == "shell" and _process(one, link) is not None), None):
-        return State(Does.WORKS, ran.title if ran in own else what, ran.since, "a process of it runs")
-    if any(one.told is False for one in calls):
+    for ran in (one for one in calls if one.type == "shell"):
+        if (begun := _process(ran, link)) is not None:
+            begun = max(begun, ran.since or 0.0)
+            return State(Does.WORKS, ran.title if ran in own else what, begun, "a process of it runs")
+    if any(isinstance(one.told, float) for one in calls):
         return State(Does.WORKS, what, since, f"{agent}'s records say so")
     if link.stated is not None and link.stated.status is Status.WORKS:
+        since = max(filter(None, (since, link.stated.since)), default=None)  # it waited until then
         return State(Does.WORKS, what, since, f"{agent} says so")
     if not calls:
         return State(Does.WORKS, what, since, "an open tool use, a subagent", bool(link.alive))

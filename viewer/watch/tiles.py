@@ -28,7 +28,7 @@ from viewer.sessions.discover import Found, discover, environment
 from viewer.sessions.freshness import RECENT_SECONDS, file_state
 from viewer.watch.followed import Followed
 from viewer.watch.links import Links
-from viewer.watch.processes import Processes, Stillness
+from viewer.watch.processes import SAMPLE, Processes, Stillness
 from viewer.watch.state import Does, Evidence
 from viewer.watch.tile import Helper as Helper
 from viewer.watch.tile import Shared as Shared
@@ -105,6 +105,12 @@ class Watch:
         shown = [(one.tile.state.need, one.order, one.tile) for one in self._followed.values() if one.tile is not None]
         return [tile for _, _, tile in sorted(shown, key=itemgetter(0, 1))]
 
+    @property
+    def is_measuring(self) -> bool:
+        """Tell whether there is a verdict that may become another one when it is known whether a terminal is still."""
+        tiles = [one.tile for one in self._followed.values() if not one.measured]
+        return any(tile and tile.state.does is Does.WORKS and not tile.state.certain for tile in tiles)
+
     # -- finding ---------------------------------------------------------------------------------------------------
 
     @property
@@ -137,7 +143,7 @@ class Watch:
         )
 
     def _runs(self, stated: Stated) -> bool:
-        return self._processes.is_there(stated.pid, stated.start) is not False
+        return bool(stated.pid) and self._processes.is_there(stated.pid, stated.start) is not False
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
@@ -207,11 +213,15 @@ class Watch:
             self._met, self._look_at = False, now + LOOK_EVERY
             self._look_at_machine()
             self._share()
-            self._due.update({path: None for path, one in self._followed.items() if not one.is_at_rest(now)})
+            for path, one in list(self._followed.items()):
+                if not one.is_at_rest(now):
+                    self._due[path] = None
+                elif one.tile is not None and one.tile.recent:
+                    self._judge(one, now)  # the last minute is another one
             self._by_file = defaultdict(set)
             for one in self._followed.values():
-                for source in one.sources:
-                    self._by_file[os.fspath(source_of(source)[0])].add(one.path)
+                for file in one.files_read:
+                    self._by_file[file].add(one.path)
         unread: list[Path] = []
         for path in list(self._due):
             del self._due[path]
@@ -246,8 +256,10 @@ class Watch:
             if screens and not headless and followed.met and followed.may_wait:
                 written = [one for process in screens if (one := self._processes.written(process)) is not None]
                 still = self._still.measure(path, followed.turn.phase, sum(written) if written else None, now)
+                followed.measured = still is not None or not written
             else:
                 self._still.forget(path)
+                followed.measured = True
             followed.evidence = Evidence(
                 alive=found.alive,
                 stopped=any(process.stopped for process in found.workers),
@@ -372,12 +384,18 @@ def _seen_from(path: str, root: str | None) -> str:
 
 
 def tiles_now(env: Environment | None = None, processes: Path = Path("/proc")) -> list[Tile]:
-    """The sessions that run, as they are now. Stillness, which takes seconds to measure, is not in it."""
+    """The sessions that run, as they are now. Where a verdict hangs on whether a terminal is still, that is measured,
+    which takes a few seconds.
+    """
     watch = Watch(env, processes)
     try:
         watch.take(watch.discover())
-        while watch.step(1.0):
-            pass
-        return watch.tiles
+        latest = time.monotonic() + 2 * SAMPLE + LOOK_EVERY
+        while True:
+            while watch.step(1.0):
+                pass
+            if not watch.is_measuring or time.monotonic() > latest:
+                return watch.tiles
+            time.sleep(_SHOW_EVERY)
     finally:
         watch.close()

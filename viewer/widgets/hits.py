@@ -86,6 +86,10 @@ class HitList(RowList):
         if anew:
             self._lines.clear()
             self._unfolded.clear()
+        else:  # of a session that changed, other hits may be the best
+            same = {(one.path, one.hits, one.updated) for one in self._groups}
+            same_paths = {one.path for one in groups if (one.path, one.hits, one.updated) in same}
+            self._lines = {line: hit for line, hit in self._lines.items() if line[0] in same_paths}
         self._groups = groups
         self._rows = []
         for number, group in enumerate(groups[:_SESSIONS]):
@@ -134,6 +138,12 @@ class HitList(RowList):
         if line is None or self._cursor is None:
             return None
         return self._groups[self._rows[self._cursor].group], self._lines.get(line)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Tell whether the line under the cursor is still to be made."""
+        line = self._current_line
+        return line is not None and line not in self._lines
 
     def unfold(self) -> bool:
         """Show more hits of a session, if the cursor is on what says that there are more; returns whether it was."""

@@ -72,9 +72,14 @@ _GAP = 2
 """Cells before a column of words."""
 
 
-def shown(width: int) -> list[Column]:
-    """The columns for which a list has room."""
-    return [column for column in COLUMNS if width >= column.least]
+_LEAST_ORDERED = 34
+"""The width from which on the column that a list is ordered by is shown, whatever width it asks for."""
+
+
+def shown(width: int, order: str = "") -> list[Column]:
+    """The columns for which a list has room, and the one by which it is ordered."""
+    least = {order: _LEAST_ORDERED} if order else {}
+    return [column for column in COLUMNS if width >= min(column.least, least.get(column.order, column.least))]
 
 
 def cell(column: Column, text: str) -> str:
@@ -84,9 +89,9 @@ def cell(column: Column, text: str) -> str:
     return text.rjust(column.width)
 
 
-def cells(width: int) -> int:
+def cells(width: int, order: str = "") -> int:
     """The cells that all shown columns fill together."""
-    return sum(len(cell(column, "")) for column in shown(width))
+    return sum(len(cell(column, "")) for column in shown(width, order))
 
 
 def cut(text: str, width: int) -> str:

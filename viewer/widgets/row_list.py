@@ -105,9 +105,12 @@ class RowList(ScrollView, can_focus=False):
     def _go(self, index: int | None) -> None:
         if index is None or index == self._cursor:
             return
-        self._cursor, self._chosen = index, True
+        left, top, self._cursor, self._chosen = self._cursor, self._top, index, True
         self._keep_cursor_in_sight()
-        self.refresh()
+        if left is None or self._top != top:
+            self.refresh()
+        else:  # all others look as they did
+            self.refresh(*(Region(0, row - top + self.HEAD, self.size.width, 1) for row in (left, index)))
         self._moved()
 
     def _fit(self) -> None:

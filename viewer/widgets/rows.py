@@ -84,16 +84,20 @@ class Shelf:
         """The rows of sessions that fit the words and pass the tests. By age, this directory's first if so ordered,
         forks stand under their parents; by a figure each stands for itself.
         """
-        wanted = search_key(words).split()
         with uncollected():
-            fitting = [s for s in self.sessions() if all(test(s) for test in tests)] if tests else self.sessions()
-            if wanted:
-                fitting = [s for s in fitting if self._fits(s, wanted)]
+            fitting = self.fitting(words)
+            if tests:
+                fitting = [s for s in fitting if all(test(s) for test in tests)]
             if (figure := ORDERS[order].figure) is None:
                 return list(_grouped(_families(fitting), self.directory, now, order == HERE_FIRST))
             ordered = sorted(fitting, key=lambda summary: figure(summary, cost_of(summary)), reverse=True)
             heading = ORDERS[order].label
             return [Row(None, heading), *(Row(s, heading) for s in ordered)] if ordered else []
+
+    def fitting(self, words: str) -> list[Summary]:
+        """The sessions that fit the words, newest first."""
+        wanted = search_key(words).split()
+        return [s for s in self.sessions() if self._fits(s, wanted)] if wanted else self.sessions()
 
     def _fits(self, summary: Summary, words: list[str]) -> bool:
         key = summary.file

@@ -140,8 +140,8 @@ class SessionList(RowList):
     def _head_clicked(self, x: int) -> None:
         """The name of a column was clicked."""
         width = self.size.width
-        end = self._title_width(width) + cells(width)
-        for column in reversed(shown(width)):
+        end = self._title_width(width) + cells(width, self._order)
+        for column in reversed(shown(width, self._order)):
             end -= len(cell(column, ""))
             if x >= end:
                 if column.order:
@@ -174,12 +174,12 @@ class SessionList(RowList):
         if not columns:
             return Strip([Segment(text.ljust(width), heading)], width)
         strip = [Segment(text, heading)]
-        for column in shown(width):
+        for column in shown(width, self._order):
             strip.append(Segment(cell(column, column.name), heading if column.order == self._order else dim))
         return Strip(strip).adjust_cell_length(width, dim)
 
     def _title_width(self, width: int) -> int:
-        return max(8, width - cells(width) - 1)
+        return max(8, width - cells(width, self._order) - 1)
 
     def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> Strip:
         styles = self._styles
@@ -187,7 +187,7 @@ class SessionList(RowList):
         room = self._title_width(width) - 3
         lead = ("  " * row.depth + "↳ ") if row.depth else ""
         now, cost = self._clock(), self._cost_of(summary)
-        facts = "".join(cell(column, column.text(summary, now, cost)) for column in shown(width))
+        facts = "".join(cell(column, column.text(summary, now, cost)) for column in shown(width, self._order))
         here = row.heading == HERE and summary.workspace_root == str(self._directory)
         project = "" if here else cut(project_name(summary.workspace_root), min(_PROJECT, room // 3))
         if project:

@@ -32,8 +32,8 @@ _FEW_HELPERS = 3
 """So many subagents are shown of a session until all are asked for."""
 _MOST_ASKED, _MOST_LAST = 3, 2
 """Lines of a question, and of the last text."""
-_DOT, _KEPT = " · ", 2
-"""What stands between facts, and how many of them are kept beside a long command."""
+_DOT, _KEPT, _ROOM = " · ", 2, 30
+"""What stands between facts, and how many of them are kept beside a long command, where both have so many cells."""
 _STYLES = {"!": "waits", "?": "perhaps", "*": "works", "-": "dim"}
 
 
@@ -78,11 +78,11 @@ class TileList(RowList):
         self._clock = clock
         self._tiles: list[Tile] = []
         self._lines: list[tuple[Tile, _Line]] = []
-        self._made: dict[Path, tuple[Tile, tuple[bool, bool], list[_Line]]] = {}
+        self._made: dict[Path, tuple[Tile, tuple[bool, bool], list[tuple[Tile, _Line]]]] = {}
         self._open: set[Path] = set()
         """The sessions all of whose subagents are shown."""
-        self._drawn: dict[int, Strip] = {}
-        """The lines on the screen as they were drawn last."""
+        self._drawn: dict[int, tuple[_Line | None, Strip]] = {}
+        """The lines on the screen, and as what they were drawn last."""
 
     # -- content ---------------------------------------------------------------------------------------------------
 
@@ -98,9 +98,9 @@ class TileList(RowList):
             known = self._made.get(tile.path)
             looks = tile.path in self._open, alike[tile.project, tile.provider] > 1
             if known is None or known[0] is not tile or known[1] != looks:
-                known = tile, looks, list(self._tile_lines(tile, *looks))
+                known = tile, looks, [(tile, line) for line in self._tile_lines(tile, *looks)]
             made[tile.path] = known
-            self._lines += ((tile, line) for line in known[2])
+            self._lines += known[2]
         self._made = made
         self._cursor = self._find(*was) if was is not None and self._chosen else None
         if self._cursor is None and self._lines:
@@ -164,9 +164,6 @@ class TileList(RowList):
     def _can(self, index: int) -> bool:
         return self._lines[index][1].path is not None
 
-    def _moved(self) -> None:
-        self.tick()
-
     def _choose(self) -> None:
         self.post_message(self.Chosen())
 
@@ -225,10 +222,14 @@ class TileList(RowList):
 
     def tick(self) -> None:
         """Draw the lines that look otherwise now than they did: that of a tool that runs, every second."""
-        if self._styles and self.is_attached:
-            for y in range(self.size.height):
-                if self._drawn.get(y) != self._draw(y):
-                    self.refresh(Region(0, y, self.size.width, 1))
+        if not self._styles or not self.is_attached:
+            return
+        for y in range(self.size.height):
+            line, strip = self._drawn.get(y, (None, None))
+            now = self._line_at(y)
+            # What is said with no time depends on nothing but its line.
+            if (line is not now or (now is not None and now.state is not None)) and strip != self._draw(y):
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def on_resize(self) -> None:
         """Lines are cut elsewhere now."""
@@ -239,21 +240,27 @@ class TileList(RowList):
         """Draw a line of the screen."""
         if not self._styles:
             return Strip.blank(self.size.width)
-        strip = self._drawn[y] = self._draw(y)
+        strip = self._draw(y)
+        self._drawn[y] = self._line_at(y), strip
         return strip
 
+    def _line_at(self, y: int) -> _Line | None:
+        index = self._top + y
+        return self._lines[index][1] if index < len(self._lines) else None
+
     def _draw(self, y: int) -> Strip:
-        index, width, styles = self._top + y, self.size.width, self._styles
-        if index >= len(self._lines):
+        width, styles = self.size.width, self._styles
+        if (line := self._line_at(y)) is None:
             return Strip.blank(width, styles["text"])
-        line, here = self._lines[index][1], index == self._cursor
+        here = self._top + y == self._cursor
         lead = [Segment("▌" if here else " ", styles["accent"]), Segment(" ")]
         lead += [Segment(text, styles[style]) for text, style in line.lead]
         room = width - 1 - sum(width_of(segment.text) for segment in lead)
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
             left = room - width_of(state_words(line.state, self._clock())) - 2
-            right = _fitting(line.right, left, _KEPT if line.state.does is Does.WORKS else 0)
+            kept = _KEPT if line.state.does is Does.WORKS and room >= _ROOM else 0
+            right = _fitting(line.right, left, kept)
             words = state_words(line.state, self._clock(), room - (width_of(right) + 2 if right else 0))
             gap = room - width_of(words) - width_of(right)
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]

@@ -6,7 +6,7 @@ knows the folder, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,7 @@ from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
 from schemas.providers.codex.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home, Lines
-from schemas.providers.kit.running import Running, Wait
+from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
 
@@ -100,6 +100,12 @@ class Codex(Lines):
         return moved_home(
             "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
         )
+
+    def stated(self, env: Environment) -> Iterator[Stated]:
+        """Read the status of the threads' last turns."""
+        from schemas.providers.codex.running import stated
+
+        return stated(self.locations(env))
 
     def waits(self, session: Session, index: int, use: str) -> Wait | None:
         """A plan that is proposed at the end of a turn is asked about, which nothing else tells."""

@@ -12,7 +12,7 @@ from schemas.provider import Environment, Home, places_of
 from schemas.providers.kit.files import object_in
 from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.records import JsonLines
-from schemas.values import dict_of, text_of
+from schemas.values import dict_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -42,14 +42,18 @@ def stated(env: Environment) -> Iterator[Stated]:
                     yield Stated(session, int(lock[1]), status=status)
 
 
-def waits(session: Session, index: int, use: str) -> Wait | None:
-    """Return whether a tool use waits for permission: asked for in a record behind it, and not completed."""
-    span, asked = session.message_spans(index)[0], set[object]()
+def waits(session: Session, index: int, use: str) -> Wait | float | None:
+    """Return whether a tool use waits for permission: asked for in a record behind it, and not completed; else when it
+    was.
+    """
+    span, asked, given = session.message_spans(index)[0], set[object](), None
     for _, _, _, record in JsonLines().push(session.stores[span.store].read(span.offset, _LONGEST)):
         data = dict_of(record.get("data"))
         if record.get("type") == "permission.requested":
             if use and dict_of(data.get("permissionRequest")).get("toolCallId") == use:
                 asked.add(text_of(data.get("requestId")))
-        elif record.get("type") == "permission.completed":
-            asked.discard(text_of(data.get("requestId")))
-    return Wait.PERMISSION if asked else None
+        elif record.get("type") == "permission.completed" and (request := text_of(data.get("requestId"))) in asked:
+            asked.discard(request)
+            approved = text_of(dict_of(data.get("result")).get("kind")).startswith("approved")
+            given = when(record.get("timestamp")) if approved else None
+    return Wait.PERMISSION if asked else given

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import FileDiff, changes_asked, from_unified
@@ -206,9 +206,10 @@ class Agent:
         """Return what it says of its sessions that run, or ran when they were killed. Asked every second."""
         return ()
 
-    def waits(self, session: Session, index: int, use: str) -> Wait | Literal[False] | None:
+    def waits(self, session: Session, index: int, use: str) -> Wait | float | None:
         """Return what the session's records say of a message that is an open tool use (`use` is its id), or the last
-        of a turn that is over (empty): what it waits for, False where it runs; None where they do not tell.
+        of a turn that is over (empty): what it waits for, or since when it runs, 0.0 where they tell only that; None
+        where they do not tell.
         """
         return None
 

@@ -22,6 +22,8 @@ class Status(StrEnum):
     """The status of a session in an agent's own words, as far as it gives any."""
 
     WORKS = "works"
+    GOES_ON = "goes on"
+    """The turn is not over: it works, or waits for somebody."""
     WAITS = "waits"
     DONE = "done"
     """The turn is over."""
