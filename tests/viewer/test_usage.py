@@ -26,11 +26,6 @@ from viewer.usage.table import Rows
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
 def usage(times: int) -> dict[str, int | None]:
     return {
         "inputTokens": 10 * times,
