@@ -63,3 +63,17 @@ def _put(place: Any, key: str, value: Any) -> None:
         place[key] = value
     else:
         place.append(value)
+
+
+def changed_in(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A document with something put, or with `...` removed, at a path such as `exchanges/0/messages/1/tool`."""
+    document = copy.deepcopy(document)
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    place: Any = document
+    for step in steps:
+        place = place[step]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return document

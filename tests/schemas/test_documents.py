@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import copy
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from schemas.documents import NAMES, load_schema
 from schemas.interchange.session_data_check import validate_session_data
 from schemas.interchange.verdicts import Finding
+from tests.schemas.mutations import changed_in
 
 SHARED = Path(__file__).parents[2] / "../shared"
 
@@ -32,18 +33,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
-    """GOOD with something put, or with `...` removed, at a path such as `exchanges/0/messages/1/tool`."""
-    document = copy.deepcopy(GOOD)
-    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
-    place: Any = document
-    for step in steps:
-        place = place[step]
-    if value is ...:
-        del place[last]
-    else:
-        place[last] = value
-    return document
+changed = partial(changed_in, GOOD)
 
 
 @pytest.mark.parametrize("name", NAMES)

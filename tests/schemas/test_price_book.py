@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.costs.price_book import BookError, Rates, load_book, read_book
+from tests.schemas.mutations import changed_in
 
 BOOK: dict[str, Any] = {
     "meta": {"source": "a test", "updated_at": "2026-02-01"},
@@ -52,17 +54,7 @@ def test_names_are_looked_up_after_one_alias():
     assert (book.source, book.updated_at) == ("a test", "2026-02-01")
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
-    book = copy.deepcopy(BOOK)
-    *steps, last = path.split("/")
-    place: Any = book
-    for step in steps:
-        place = place[step]
-    if value is ...:
-        del place[last]
-    else:
-        place[last] = value
-    return book
+changed = partial(changed_in, BOOK)
 
 
 @pytest.mark.parametrize(

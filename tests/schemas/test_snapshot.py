@@ -4,6 +4,7 @@ import copy
 import json
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from schemas.interchange.snapshot_make import (
     rounded,
 )
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
+from tests.schemas.mutations import changed_in
 
 SHARED = Path(__file__).parents[2] / "../shared"
 GOLDENS = SHARED / "goldens/tokenledger"
@@ -203,17 +205,7 @@ def test_the_producers_own_figures_come_out():
 GOOD = made(event(), event("codex", "o5", input=50))
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
-    document = copy.deepcopy(GOOD)
-    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
-    place: Any = document
-    for step in steps:
-        place = place[step]
-    if value is ...:
-        del place[last]
-    else:
-        place[last] = value
-    return document
+changed = partial(changed_in, GOOD)
 
 
 @pytest.mark.parametrize(

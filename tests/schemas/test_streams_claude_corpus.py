@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from schemas.message import Kind
 from schemas.opening import head_of, usage_with_subagents
 from schemas.providers.streams import PROVIDER
 from schemas.session import Session
-from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces, family_of, whole
+from tests.schemas.conformance import assert_all_laws, family_of, whole
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus/streams"
 pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="no shared files here")
@@ -77,19 +76,6 @@ def test_the_live_figure_before_the_result(name: str, total: int, tmp_path: Path
     path.write_bytes(b"".join(lines[:-1]))
     usage = usage_with_subagents(whole(PROVIDER, path))
     assert usage is not None and usage.total == total
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_is_told_from_its_first_object(name: str) -> None:
-    assert PROVIDER.detect(head_of(CORPUS / f"{name}.jsonl"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_whole_bytewise_and_in_random_pieces(name: str, tmp_path: Path) -> None:
-    data = (CORPUS / f"{name}.jsonl").read_bytes()
-    chance = random.Random(name)
-    for cuts in (range(len(data)), *[[chance.randrange(len(data)) for _ in range(n)] for n in (1, 5, 50)]):
-        assert_same_in_pieces(PROVIDER, data, tmp_path, cuts, "stream.jsonl")
 
 
 @pytest.mark.parametrize("name", NAMES)

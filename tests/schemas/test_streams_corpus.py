@@ -12,6 +12,7 @@ from schemas.opening import head_of
 from schemas.providers.streams import PROVIDER
 from schemas.session import Session
 from tests.schemas.conformance import assert_all_laws, assert_same_in_pieces, whole
+from tests.schemas.test_streams_claude_corpus import NAMES as CLAUDE
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus/streams"
 pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="no shared files here")
@@ -58,12 +59,12 @@ def test_what_the_manifest_says_beside() -> None:
     assert truncated.metadata["ended"] == "error"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + CLAUDE)
 def test_each_is_told_from_its_first_object(name: str) -> None:
     assert PROVIDER.detect(head_of(CORPUS / f"{name}.jsonl"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + CLAUDE)
 def test_whole_bytewise_and_in_random_pieces(name: str, tmp_path: Path) -> None:
     data = (CORPUS / f"{name}.jsonl").read_bytes()
     chance = random.Random(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import textual.app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
+from tests.viewer.machine import Machine
 from viewer.usage.costs import load
 
 
@@ -54,3 +56,9 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A home folder without sessions."""
+    return Machine(tmp_path)

@@ -19,6 +19,13 @@ from tests.waiting import LIMIT
 from viewer.cli import run
 
 ROOT = Path(__file__).parents[2]
+FIGURES = {
+    "input_tokens": 10,
+    "output_tokens": 20,
+    "cache_read_input_tokens": 300,
+    "cache_creation_input_tokens": 40,
+}
+"""What an answer spent, for `session(usage=…)`."""
 
 
 @dataclass

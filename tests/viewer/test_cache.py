@@ -67,11 +67,6 @@ def test_breaks_are_told_by_the_figures(calls: list[Any], again: list[int]) -> N
     assert [miss.again for miss in misses([row(*call) for call in calls])] == again
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
 def written(path: Path, change: Any) -> None:
     records = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(record) + "\n" for record in change(records)))

@@ -7,20 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.viewer.machine import Machine, Result
+from tests.viewer.machine import FIGURES, Machine, Result
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
-FIGURES = {
-    "input_tokens": 10,
-    "output_tokens": 20,
-    "cache_read_input_tokens": 300,
-    "cache_creation_input_tokens": 40,
-}
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def events(result: Result) -> list[dict[str, Any]]:

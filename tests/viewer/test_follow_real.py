@@ -166,11 +166,6 @@ ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-0000
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
-@pytest.fixture
 def look(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Looks with a clock that always says that it is time to."""
     now = [0.0]

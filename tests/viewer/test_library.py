@@ -25,11 +25,6 @@ from viewer.index.summary import Indexed, Summary, index_file, list_object, pack
 from viewer.widgets.rows import Shelf
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
 def open_library(machine: Machine) -> Library:
     env = Environment({}, machine.home, "linux")
     return Library(env, machine.home / "cache" / "index.sqlite")

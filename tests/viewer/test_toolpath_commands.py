@@ -9,12 +9,6 @@ import pytest
 
 from schemas.interchange.toolpath_format import KIND
 from tests.fixtures.claude import samples
-from tests.viewer.machine import Machine
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 @pytest.fixture

@@ -17,24 +17,13 @@ from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.fixtures.gemini import old_document, write_json
 from tests.support import Hand
-from tests.viewer.machine import Machine
+from tests.viewer.machine import FIGURES, Machine
 from viewer.output import CallError
 from viewer.sessions.targets import Target
 from viewer.usage.report import Report, session_object
 from viewer.usage.table import Rows
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
-FIGURES = {
-    "input_tokens": 10,
-    "output_tokens": 20,
-    "cache_read_input_tokens": 300,
-    "cache_creation_input_tokens": 40,
-}
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def usage(times: int) -> dict[str, int | None]:

@@ -12,17 +12,11 @@ from rich.cells import cell_len
 from schemas.costs.responses import Response, Source
 from schemas.usage import TokenUsage, total_usage
 from tests.fixtures.codex.rollouts import Rollout
-from tests.viewer.machine import Machine
+from tests.viewer.machine import FIGURES, Machine
 from viewer.usage.sums import KINDS, Filters, rows_by
 from viewer.usage.table import fitted
 
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"
-FIGURES = {
-    "input_tokens": 10,
-    "output_tokens": 20,
-    "cache_read_input_tokens": 300,
-    "cache_creation_input_tokens": 40,
-}
 COST = 0.00095
 """Of FIGURES with Claude Opus 4.5."""
 

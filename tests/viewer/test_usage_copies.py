@@ -29,11 +29,6 @@ IDS = "msg_01FhGm3kq9Yt5Wz7Lb2Rc8Vd"
 LITTLE, FIGURES = {"input_tokens": 100, "output_tokens": 1}, {"input_tokens": 100, "output_tokens": 10}
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
 def continued(machine: Machine, session: Path, agent: str, place: str, figures: dict[str, int], ids: str) -> None:
     """A subagent that begins with a copy of its session's one response, in one of the places where such lie."""
     path = machine.subagent(session, agent, ["first", "one", "aside", "yes"], figures)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,6 @@ from schemas.interchange.registry import NAMES
 from tests.schemas.test_documents import GOOD
 from tests.viewer.machine import Machine, Result
 from viewer.commands.validate import FORMATS
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def check(machine: Machine, document: Any, *options: str) -> Result:
