@@ -18,7 +18,7 @@ class Key(NamedTuple):
     help: str
     """One line for the help screen."""
     footer: int = 0
-    """Whether the footer shows it: 1 for what everybody needs, 2 where there is room."""
+    """Whether the footer shows it: 1 for what everybody needs, 2 and 3 where there is room."""
     pair: str = ""
     """A label for the footer that this key shares with the next one in the table."""
 
@@ -72,15 +72,15 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("G", "end"), "bottom", "end", "end of the session; following goes on from there"),
     Key(("enter",), "fold", "fold", "fold or unfold the block under the cursor", footer=1),
     Key(("z",), "fold_level", "level", "next level for all: prompts, answers, one-liners, everything", footer=1),
-    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=2),
-    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=2),
+    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=3),
+    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=3),
     Key(("[",), "previous_exchange", "previous", "previous exchange", footer=1, pair="exchange"),
     Key(("]",), "next_exchange", "next", "next exchange", footer=1),
     Key(("/",), "search", "search", "search all text, folded or not; ↑ brings the last one back", footer=1),
     Key(("n",), "search_next", "next hit", "next hit"),
     Key(("N",), "search_previous", "previous hit", "previous hit"),
     Key(("escape",), "end_search", "end search", "end the search, else drop a selection, else back to the list"),
-    Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
+    Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=2),
     Key(("U",), "first_unread", "unread", "first message that is new"),
     Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),

@@ -22,8 +22,6 @@ from renderers.facts import local_time
 from renderers.places import exchange_names, place_of
 from schemas.changes import Moves, Seen
 from schemas.clean import one_line
-from schemas.interchange.toolpath import others_in
-from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
@@ -32,7 +30,7 @@ from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.place import OpeningPlace
-from viewer.sessions.freshness import file_state, is_live
+from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
@@ -102,12 +100,13 @@ class TranscriptScreen(Screen[None]):
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._words, self._above, self._outline = words, above, outline
+        self._words, self._outline = words, outline
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._status = StatusBar(id="status")
         self._figures = Figures(self._view, follower, self._status)
+        self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
         self._find: FindBar | None = None
         self._loose = loose
         self._succession: Succession | None = None
@@ -139,6 +138,10 @@ class TranscriptScreen(Screen[None]):
 
     def _say(self, text: str) -> None:
         self.app.notify(text, markup=False, timeout=4)
+
+    def _say_if(self, problem: str) -> None:
+        if problem:
+            self._say(problem)
 
     def _work(self, work: WorkType[None], group: str) -> None:
         """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
@@ -417,7 +420,8 @@ class TranscriptScreen(Screen[None]):
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
-        bar.left = Content.assemble((self._way(), "$text-muted"), (one_line(name_line(self.session), 200), "bold"))
+        name = one_line(name_line(self.session), 200)
+        bar.left = Content.assemble((self.subagents.way, "$text-muted"), (name, "bold"))
         bar.right = state
         self._show_position()
 
@@ -446,6 +450,7 @@ class TranscriptScreen(Screen[None]):
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
+        self.query_one(KeyFooter).also = ("subagent",) if self.subagents.is_here else ()
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
@@ -666,58 +671,14 @@ class TranscriptScreen(Screen[None]):
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
-        block = self._view.cursor.block
-        session = self.session
-        if not self._has_cursor() or not session.messages.has(block, Flag.SUBAGENT):
-            others = " No call started those that the palette names." if self.uncalled() else ""
-            self._say(f"The block under the cursor started no subagent.{others}")
-            return
-        wanted = (tool := session.message(block).tool) and tool.subagent
-        self.open_subagent(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
+        self._say_if(self.subagents.open_here())
 
-    def uncalled(self) -> list[Subagent]:
-        """The subagents that no call leads to, such as the other sessions of a Toolpath document: of these helpers too,
-        since they have no file of their own.
-        """
-        others = others_in(self.session)
-        unlinked = [s for s in self.session.subagents if s.tool_use is None and (not s.internal or s.id in others)]
-        if not unlinked:
-            return []
-        starts = (i for i, flags in enumerate(self.session.messages.flags) if flags & Flag.SUBAGENT)
-        called = {tool.subagent for i in starts if (tool := self.session.message(i).tool) is not None}
-        return [s for s in unlinked if s.id not in called]
-
-    def open_subagent(self, found: Subagent | None) -> None:
+    def open_subagent(self, subagent: Subagent) -> None:
         """Show a subagent's session above this one."""
-        if found is None or (found.path is None and found.session is None):
-            self._say("The subagent's own transcript was not found beside this session.")
-        elif found.session is not None and found.path is None:
-            from viewer.follow.follower import Within
+        self._say_if(self.subagents.open(subagent))
 
-            within = Within(found, found.session, self._follower)
-            self.app.push_screen(TranscriptScreen(within, self._follows(found), above=self._trail(found)))
-        elif found.path is not None:
-            self._open_path(found.path, follow=self._follows(found), above=self._trail(found))
-
-    def _follows(self, subagent: Subagent) -> bool:
-        """Tell whether a subagent is followed when it is opened: as this session is, or because it runs."""
-        if self._view.following:
-            return True
-        if subagent.path is not None:
-            written = file_state(subagent.path).mtime_ns / 1e9
-            return is_live(written, written)
-        use = subagent.tool_use
-        return self._follower.live and use is not None and self.session.messages.has(use, Flag.PENDING)
-
-    def _trail(self, subagent: Subagent) -> str:
-        """Name the sessions above a subagent's, and its type, as its title line begins."""
-        name = f"{one_line(subagent.name, 24)}: " if subagent.name else ""
-        return f"{self._way()}{one_line(name_line(self.session), 32)} › {name}"
-
-    def _way(self) -> str:
-        """Name the sessions above this one: by its id the one whose subagent was not opened from there."""
-        parent = self.session.lineage.parent
-        return self._above or (f"subagent of {parent[:8]} › " if parent else "")
+    def _open_within(self, within: Within, follow: bool, above: str) -> None:
+        self.app.push_screen(TranscriptScreen(within, follow, above=above))
 
     def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
         """Show another session above this one; returns whether it could be opened."""
