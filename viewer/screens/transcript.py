@@ -32,6 +32,7 @@ from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.place import OpeningPlace
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
+from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
@@ -77,9 +78,11 @@ class TranscriptScreen(Screen[None]):
         replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
     ]
     AUTO_FOCUS = "TranscriptView"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
+    TranscriptScreen.-low > #prompt { display: none; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
@@ -104,6 +107,7 @@ class TranscriptScreen(Screen[None]):
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
+        self._prompt = PromptLine(self._view, id="prompt")
         self._status = StatusBar(id="status")
         self._figures = Figures(self._view, follower, self._status)
         self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
@@ -180,8 +184,9 @@ class TranscriptScreen(Screen[None]):
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
-        """Title, transcript, search, status, keys."""
+        """Title, prompt, transcript, search, status, keys."""
         yield TitleBar(id="title")
+        yield self._prompt
         yield self._view
         yield self._status
         yield KeyFooter("transcript", id="keys")
@@ -450,6 +455,7 @@ class TranscriptScreen(Screen[None]):
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
+        self._prompt.show(self._names)
         self.query_one(KeyFooter).also = ("subagent",) if self.subagents.is_here else ()
 
     # -- moving ----------------------------------------------------------------------------------------------------
