@@ -14,13 +14,14 @@ from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
 
 from renderers.facts import local_time
 from renderers.places import exchange_names, place_of
-from schemas.changes import Moves, Seen
+from schemas.changes import Seen
 from schemas.clean import one_line
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
@@ -29,7 +30,9 @@ from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
+from viewer.screens.outline import SessionOutline
 from viewer.screens.place import OpeningPlace
+from viewer.screens.state import State
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.prompt_line import PromptLine
@@ -48,7 +51,6 @@ if TYPE_CHECKING:
     from viewer.follow.pipe import StreamFollower
     from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
-    from viewer.screens.state import State
     from viewer.transcript.clipboard import Copy
 
 _FIRST = 0.03
@@ -78,11 +80,15 @@ class TranscriptScreen(Screen[None]):
         replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
     ]
     AUTO_FOCUS = "TranscriptView"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
     TranscriptScreen.-low > #prompt { display: none; }
+    TranscriptScreen > #reading { height: 1fr; }
+    TranscriptScreen SessionOutline { display: none; width: 40; border-left: solid $panel; }
+    TranscriptScreen.-wide.-outline SessionOutline { display: block; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
@@ -103,7 +109,7 @@ class TranscriptScreen(Screen[None]):
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._words, self._outline = words, outline
+        self._words, self._begins_with_outline = words, outline
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
@@ -175,8 +181,8 @@ class TranscriptScreen(Screen[None]):
                 last = f"; its last exchange is #{self._last}" if self._last else ""
                 self._say(f"There is no {self._place.wanted} in this session{last}.")
             self._place.loaded()
-            if self._outline:
-                self._outline = False
+            if self._begins_with_outline:
+                self._begins_with_outline = False
                 self.action_outline()
 
     def shows_nothing(self) -> str:
@@ -187,7 +193,12 @@ class TranscriptScreen(Screen[None]):
         """Title, prompt, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._prompt
-        yield self._view
+        # A subagent's session is mostly one exchange.
+        kept = {"outline": False} if self.subagents.way else self._state().transcript
+        self._outline = SessionOutline(self._view, self._figures, kept, self._go_exchange)
+        with Horizontal(id="reading"):
+            yield self._view
+            yield self._outline
         yield self._status
         yield KeyFooter("transcript", id="keys")
 
@@ -205,6 +216,7 @@ class TranscriptScreen(Screen[None]):
         self._work(self._read, "read")
         self._work(self._idle, "idle")
         self._work(self._figures.price, "price")
+        self._work(self._outline.keep, "outline")
 
     async def on_unmount(self) -> None:
         """Let go of the file, and keep where one was."""
@@ -345,6 +357,7 @@ class TranscriptScreen(Screen[None]):
             self._replace(session, changes)
         else:
             self._figures.changed(changes)  # before headers are drawn
+            self._outline.changed(changes)
         updated = [change.message for change in changes if change.op is Op.UPDATED]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._find is not None:
@@ -370,6 +383,7 @@ class TranscriptScreen(Screen[None]):
         moves = self._view.set_session(session)
         self._work(partial(self._view.in_slices, self._view.settle()), "settle")
         self._figures.follow(moves)
+        self._outline.replaced(moves)
         if self._find is not None:
             self._find.follow(moves, anew=anew)
 
@@ -456,6 +470,7 @@ class TranscriptScreen(Screen[None]):
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
         self._prompt.show(self._names)
+        self._outline.moved()
         self.query_one(KeyFooter).also = ("subagent",) if self.subagents.is_here else ()
 
     # -- moving ----------------------------------------------------------------------------------------------------
@@ -535,7 +550,7 @@ class TranscriptScreen(Screen[None]):
         """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
         the bar it is a letter like others.
         """
-        if self._find is not None and self.focused is self._find.box:
+        if self.focused not in (None, self._view):
             raise SkipAction
         # Waited for, so that the next letters go there and do not fold or move anything.
         (await self._find_bar()).ask()
@@ -683,6 +698,11 @@ class TranscriptScreen(Screen[None]):
         """Show a subagent's session above this one."""
         self._say_if(self.subagents.open(subagent))
 
+    def _state(self) -> State:
+        """Return what is kept for the next run; a test's bare app keeps nothing."""
+        state: State = getattr(self.app, "state", None) or State()
+        return state
+
     def _open_within(self, within: Within, follow: bool, above: str) -> None:
         self.app.push_screen(TranscriptScreen(within, follow, above=above))
 
@@ -695,30 +715,24 @@ class TranscriptScreen(Screen[None]):
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
             return False
-        state: State | None = getattr(self.app, "state", None)  # a test's bare app has none
-        kept = None if state is None else state.of_session(path)
+        kept = self._state().of_session(path)
         loose = follow and self._loose
         self.app.push_screen(TranscriptScreen(follower, follow, loose, above=above, kept=kept))
         return True
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""
-        from viewer.screens.outline import OutlineScreen
+        if self.session.exchanges and self._has_cursor():
+            self._outline.ask()
 
-        if not self.session.exchanges or not self._has_cursor():
-            return
+    def action_outline_beside(self) -> None:
+        """Show the exchanges beside the text, or not."""
+        self._outline.toggle()
 
-        shown = self.session
-
-        def go(exchange: int | None) -> None:
-            if exchange is not None and self.session is not shown:  # rewritten while one chose
-                exchange = Moves(shown, self.session).exchange(exchange)
-            if exchange is not None and exchange < len(self.session.exchanges):
-                self._leave_end()
-                self._view.go_to(self.session.exchanges[exchange].start)
-
-        current = shown.messages.exchange[self._view.cursor.block]
-        self.app.push_screen(OutlineScreen(shown, current), go)
+    def _go_exchange(self, exchange: int) -> None:
+        if exchange < len(self.session.exchanges):
+            self._leave_end()
+            self._view.go_to(self.session.exchanges[exchange].start)
 
     def action_export(self) -> None:
         """Ask what of the session to write, and where to."""

@@ -16,7 +16,7 @@ class PromptLine(TitleBar):
     there. It has its line all the time, so that nothing moves when it is filled.
     """
 
-    DEFAULT_CSS = "PromptLine { height: 1; width: 1fr; padding: 0; }"
+    DEFAULT_CSS = "PromptLine { height: 1; width: 1fr; padding: 0 1; }"
 
     def __init__(self, view: TranscriptView, **options: Any) -> None:
         super().__init__(**options)
@@ -31,7 +31,7 @@ class PromptLine(TitleBar):
         known = self._view.session.exchanges[exchange]
         number = names[exchange] if names[exchange].isdecimal() else "rewound" if known.rewound else "inherited"
         prompt = known.prompt or "(empty prompt)"
-        self.left = Content.assemble((f"  ↑ {number}  ", "$accent"), (prompt, "$text-muted"))
+        self.left = Content.assemble((f" ↑ {number}  ", "$accent"), (prompt, "$text-muted"))
 
     def on_click(self, event: Click) -> None:
         """Go to the prompt."""
