@@ -81,7 +81,7 @@ async def test_both_say_number_prompt_time_failures_edits_and_cost() -> None:
             ]
             assert said == [
                 f"before the first prompt {when[0]} $0.00",
-                f"1 first {when[1]} +4 -1 $0.01",
+                f"1 first {when[1]} 5 s +4 -1 $0.01",
                 f"rewound a dead end {when[2]} $0.02",
                 f"2 another try {when[3]} ✗2 $0.03",
             ]

@@ -114,7 +114,7 @@ class TranscriptScreen(Screen[None]):
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._prompt = PromptLine(self._view, id="prompt")
-        self._status = StatusBar(id="status")
+        self._status, self._keys = StatusBar(id="status"), KeyFooter("transcript", id="keys")
         self._figures = Figures(self._view, follower, self._status)
         self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
         self._find: FindBar | None = None
@@ -200,7 +200,7 @@ class TranscriptScreen(Screen[None]):
             yield self._view
             yield self._outline
         yield self._status
-        yield KeyFooter("transcript", id="keys")
+        yield self._keys
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -471,7 +471,7 @@ class TranscriptScreen(Screen[None]):
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
         self._prompt.show(self._names)
         self._outline.moved()
-        self.query_one(KeyFooter).also = ("subagent",) if self.subagents.is_here else ()
+        self._keys.also = ("subagent",) if self.subagents.is_here else ()
 
     # -- moving ----------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import Click
+from textual.geometry import Region
 from textual.strip import Strip
 
 from renderers.facts import exchange_numbers, format_age, local_time
@@ -79,16 +80,24 @@ class Outline(RowList):
     def follow(self, here: int) -> None:
         """Show which exchange is read now; the cursor goes along until a person moves it."""
         if here != self.here:
+            before = self.here, self.current
             self.here = here
             if not self._chosen:
                 self._set(here)
-            self.refresh()
+            self._repaint({*before, self.here, self.current})
 
     def let_go(self) -> None:
         """Let the cursor go along again with what is read."""
         self._chosen = False
         self._set(self.here)
         self.refresh()
+
+    def _repaint(self, exchanges: set[int | None]) -> None:
+        """Paint these exchanges again, and no others: this comes with keys that move in the text."""
+        first, last = self._top // self._lines, (self._top + self._page) // self._lines
+        for row in range(first, min(last + 1, len(self._rows))):
+            if self._rows[row] in exchanges:
+                self.refresh(Region(0, row * self._lines - self._top, self.size.width, self._lines))
 
     def _fill(self, current: int | None) -> None:
         exchanges = self.session.exchanges
