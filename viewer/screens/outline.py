@@ -110,16 +110,20 @@ class SessionOutline(Vertical):
 
     def changed(self, changes: Iterable[Change]) -> None:
         """Show what came, and what changed."""
-        count = len(self._view.session.messages)
-        self._edits.changed(change.message for change in changes if 0 <= change.message < count)
+        of = self._view.session.messages.exchange
+        messages = [change.message for change in changes if 0 <= change.message < len(of)]
+        self._edits.changed(messages)
+        exchanges = {of[message] for message in messages}
         for pane in self._panes:
+            pane.outline.grow({*exchanges})
             pane.show()
 
     def replaced(self, moves: Moves) -> None:
         """Show the session that took the other one's place."""
         self._edits.begin(moves.new)
         for pane in self._panes:
-            pane.show(moves)
+            pane.outline.replace(moves)
+            pane.show()
 
     def _refresh(self) -> None:
         for pane in self._panes:

@@ -4,7 +4,7 @@ first picture stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,9 +18,6 @@ from viewer.screens.dialog import Dialog
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.outline import Outline, lines_each
-
-if TYPE_CHECKING:
-    from schemas.changes import Moves
 
 _WIDTH = 118
 """Cells of the dialog at most."""
@@ -69,9 +66,8 @@ class OutlinePane(Vertical):
         """Say how many there are."""
         self.show()
 
-    def show(self, moves: Moves | None = None) -> None:
-        """Show the session as it is now; `moves` lead to one that took another's place."""
-        self.outline.show(moves)
+    def show(self) -> None:
+        """Say how many there are now."""
         self._head.left = Content.styled(self.outline.summary, "$text-muted")
 
     def enter(self) -> None:
@@ -94,7 +90,7 @@ class OutlinePane(Vertical):
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
         self.outline.narrow(event.value)
-        self._head.left = Content.styled(self.outline.summary, "$text-muted")
+        self.show()
 
     def action_move(self, exchanges: int) -> None:
         self.outline.move(exchanges)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import Click
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from renderers.facts import exchange_numbers, format_age, local_time
@@ -55,22 +55,29 @@ class Outline(RowList):
         self._keys: list[str] = []
         """The folded prompts, where something was looked for."""
         self._rows: Sequence[int] = ()
-        self._numbers: list[int | None] = []
+        self._numbers = exchange_numbers(session)
         self._palette: Palette | None = None
         self._lines = 1
         """The lines of an exchange."""
-        self.show()
+        self._fill(here)
 
     # -- content ---------------------------------------------------------------------------------------------------
 
-    def show(self, moves: Moves | None = None) -> None:
-        """Show the session as it is now; `moves` lead to one that took its place."""
+    def replace(self, moves: Moves) -> None:
+        """Show the session that took the other one's place."""
         was = self.current
-        if moves is not None:
-            self.session = moves.new
-            was = None if was is None else moves.exchange(was)
+        self.session, self._numbers, self._keys = moves.new, exchange_numbers(moves.new), []
+        self._fill(None if was is None else moves.exchange(was))
+
+    def grow(self, exchanges: set[int | None]) -> None:
+        """Show the session as it is now; these exchanges changed, or are new."""
         self._numbers, self._keys = exchange_numbers(self.session), []
-        self._fill(was)
+        if self._words:
+            self._fill(self.current)
+        else:
+            self._rows = range(len(self.session.exchanges))
+            self._fit()
+            self._repaint(exchanges)
 
     def narrow(self, words: str) -> None:
         """Show the exchanges whose prompts have all these words; the cursor goes to the one nearest to `here`."""
@@ -106,17 +113,20 @@ class Outline(RowList):
             self._rows = [n for n, key in enumerate(self._keys) if all(word in key for word in self._words)]
         else:
             self._rows = range(len(exchanges))
-        if self.is_attached:
-            self._fit()
+        self._fit()
         self._set(self.here if current is None or not self._chosen else current)
         self.refresh()
 
     def _set(self, exchange: int) -> None:
-        """The cursor to an exchange, or the last one before it that is shown."""
+        """The cursor to an exchange, or the last one before it that is shown; it comes into sight half way down, so that
+        not every exchange that one reads on moves all others.
+        """
         row = max(0, bisect_right(self._rows, exchange) - 1)
         self._cursor = row * self._lines if self._rows else None
-        if self.is_attached:
-            self._keep_cursor_in_sight()
+        if self._cursor is None or not self.is_attached:
+            return
+        if not self._top <= self._cursor <= self._top + self._page - self._lines:
+            self._scroll_top(self._cursor - self._page // 2)
 
     @property
     def current(self) -> int | None:
@@ -152,6 +162,17 @@ class Outline(RowList):
     def page(self, pages: int) -> None:
         """Move by pages."""
         self.move(pages * max(1, self._page // self._lines - 1))
+
+    def _fit(self) -> None:
+        """Take the rows' number as the height; where only the scroll bar has to know, the screen stays laid out."""
+        if not self.is_attached:
+            return
+        size = Size(self.size.width, self._count())
+        if self.show_vertical_scrollbar and size.height > self.size.height:
+            self.set_reactive(Outline.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def _keep_cursor_in_sight(self) -> None:
         if self._cursor is None:
