@@ -246,7 +246,7 @@ class Outline(RowList):
         lines, cost = self._edits.of(n), self._cost(n)
         figures: dict[str, list[tuple[str, Style]]] = {
             "when": [("" if exchange.started is None else local_time(exchange.started), palette.dim)],
-            "took": [(format_age(took) if (took := exchange.duration or 0) >= 1 else "", palette.dim)],
+            "took": [(format_age(took) if (took := round(exchange.duration or 0)) else "", palette.dim)],
             "failed": [(f"✗{exchange.errors}" if exchange.errors else "", palette.bad)],
             "edits": [("", palette.dim)],
             "cost": [(cost or "", palette.dim)],
