@@ -24,5 +24,5 @@ async def test_a_picture_loads_nothing_and_shows_the_app(name: str) -> None:
 
 def test_every_picture_is_there_in_both_sizes() -> None:
     shown = {path.stem for path in SCRIPT.parent.glob("*.svg")}
-    names = ("sessions", "transcript", "diff", "follow", "find", "watch", "export", "why")
+    names = ("sessions", "transcript", "reading", "outline", "diff", "follow", "find", "watch", "export", "why")
     assert shown == {f"{name}-{size}" for name in names for size in ("140x45", "80x24")}

@@ -21,9 +21,11 @@ from viewer.index.matching import search_key
 from viewer.transcript.colours import palette_of
 from viewer.widgets.row_list import RowList
 
+_LEAST, _MOST = 0.5, 1e10
+"""Seconds that are shown; a source may give any number."""
 _TEXT = 7
 """The column of prompts."""
-_CELLS = {"when": 5, "took": 4, "failed": 3, "edits": 9, "cost": 6}
+_CELLS = {"when": 5, "took": 4, "failed": 3, "edits": 8, "cost": 7}
 """The figures, and their cells at least."""
 
 
@@ -118,8 +120,8 @@ class Outline(RowList):
         self.refresh()
 
     def _set(self, exchange: int) -> None:
-        """The cursor to an exchange, or the last one before it that is shown; it comes into sight half way down, so that
-        not every exchange that one reads on moves all others.
+        """The cursor to an exchange, or the last one before it that is shown; half way down when it was out of sight:
+        else each exchange that one reads on would move all others.
         """
         row = max(0, bisect_right(self._rows, exchange) - 1)
         self._cursor = row * self._lines if self._rows else None
@@ -243,10 +245,10 @@ class Outline(RowList):
         there is no room the first ones are left out.
         """
         exchange = self.session.exchanges[n]
-        lines, cost = self._edits.of(n), self._cost(n)
+        lines, cost, took = self._edits.of(n), self._cost(n), exchange.duration or 0.0
         figures: dict[str, list[tuple[str, Style]]] = {
             "when": [("" if exchange.started is None else local_time(exchange.started), palette.dim)],
-            "took": [(format_age(took) if (took := round(exchange.duration or 0)) else "", palette.dim)],
+            "took": [(format_age(round(took)) if _LEAST <= took < _MOST else "", palette.dim)],
             "failed": [(f"✗{exchange.errors}" if exchange.errors else "", palette.bad)],
             "edits": [("", palette.dim)],
             "cost": [(cost or "", palette.dim)],
