@@ -11,7 +11,7 @@ from textual.events import Click
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from renderers.facts import exchange_numbers, format_age, local_time
+from renderers.facts import exchange_numbers, format_age, local_time, plural
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import crop, width_of
 from schemas.changes import Moves
@@ -138,8 +138,9 @@ class Outline(RowList):
     @property
     def summary(self) -> str:
         """Say how many exchanges there are, and how many of them are shown."""
-        every = len(self.session.exchanges)
-        return f"{len(self._rows):,} of {every:,}" if self._words else f"{every:,} exchange{'' if every == 1 else 's'}"
+        if self._words:
+            return f"{len(self._rows):,} of {len(self._numbers):,}"
+        return plural(next((n for n in reversed(self._numbers) if n is not None), 0), "exchange")
 
     def choose(self) -> None:
         """Choose the exchange under the cursor."""
