@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemas.changes import Moves
     from viewer.screens.outline_pane import OutlinePane
 
-_OPEN = "-outline"
+OPEN = "-outline"
 """The screen's class while the outline is to stand beside the text, if there is room."""
 
 
@@ -36,9 +36,10 @@ class SessionOutline(Vertical):
         self._beside: OutlinePane | None = None
         self._begun = False
 
-    def on_mount(self) -> None:
-        """Take the room before the first picture, so that no text is wrapped twice."""
-        self.screen.set_class(self._kept.get("outline") is not False, _OPEN)
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether it is to stand beside the text, if there is room."""
+        return self._kept.get("outline") is not False
 
     async def keep(self) -> None:
         """Show it once the first picture stands, and count edits of the exchanges in sight from then on."""
@@ -86,8 +87,8 @@ class SessionOutline(Vertical):
 
     def toggle(self) -> None:
         """Show it beside the text or not, from now on."""
-        self.screen.toggle_class(_OPEN)
-        self._kept["outline"] = self.screen.has_class(_OPEN)
+        self.screen.toggle_class(OPEN)
+        self._kept["outline"] = self.screen.has_class(OPEN)
         self.screen.set_focus(self._view)
 
     def _make(self, done: Callable[[int | None], None]) -> OutlinePane:

@@ -16,7 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Resize
 from textual.screen import Screen
 
 from renderers.facts import local_time
@@ -30,7 +30,7 @@ from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.figures import TOTALS_EVERY, Figures
-from viewer.screens.outline import SessionOutline
+from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
 from viewer.screens.state import State
 from viewer.screens.subagents import Subagents
@@ -63,6 +63,8 @@ _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
 _FAMILY_EVERY = 3.0
+_WIDE, _LOW = 140, 16
+"""Columns from which there is room for the outline, lines below which there is none for the prompt."""
 _WATCH_EVERY = 0.5
 
 
@@ -80,8 +82,6 @@ class TranscriptScreen(Screen[None]):
         replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
     ]
     AUTO_FOCUS = "TranscriptView"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
@@ -196,11 +196,19 @@ class TranscriptScreen(Screen[None]):
         # A subagent's session is mostly one exchange.
         kept = {"outline": False} if self.subagents.way else self._state().transcript
         self._outline = SessionOutline(self._view, self._figures, kept, self._go_exchange)
+        self.set_class(self._outline.is_wanted, OPEN)
+        self._take_size()
         with Horizontal(id="reading"):
             yield self._view
             yield self._outline
         yield self._status
         yield self._keys
+
+    @on(Resize)
+    def _take_size(self) -> None:
+        """Lay the screen out for its size: before the first picture, which Textual's breakpoints would draw twice."""
+        self.set_class(self.app.size.width >= _WIDE, "-wide")
+        self.set_class(self.app.size.height < _LOW, "-low")
 
     def on_mount(self) -> None:
         """Begin to read."""

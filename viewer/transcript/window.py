@@ -71,7 +71,6 @@ class TranscriptWindow(ScrollView, can_focus=True):
         self._row_width = 80
         self._prefetched: tuple[object, ...] = ()
         self._first_picture = True
-        self._laid_out = Size()
         self._unread_since = ""
         self._overlay: Overlay | None = None
         self._painting = False
@@ -85,9 +84,6 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
     def on_resize(self, event: Resize) -> None:
         """Wrap anew; the first line stays the first."""
-        if self.size == self._laid_out:  # a screen whose classes depend on its size is laid out twice at first
-            return
-        self._laid_out = self.size
         width = max(20, self.scrollable_content_region.width - 2)
         if width != self._look.width:
             self._look = replace(self._look, width=width)
