@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
@@ -131,14 +132,23 @@ def lacks_line(names: Sequence[str]) -> str:
     return f"source gives no {', '.join(names)}" if names else ""
 
 
+_numbers: WeakKeyDictionary[Session, tuple[tuple[int, int, int], list[int | None]]] = WeakKeyDictionary()
+
+
 def exchange_numbers(session: Session) -> list[int | None]:
-    """The number people call each exchange by; None for the preamble and for what is rewound or inherited."""
+    """The number people call each exchange by; None for the preamble and for what is rewound or inherited. They are
+    kept until the session changes: each prompt that is drawn asks for its own, and there may be thirty thousand.
+    """
+    state = len(session.messages), len(session.exchanges), session.revision
+    if (known := _numbers.get(session)) is not None and known[0] == state:
+        return known[1]
     numbers: list[int | None] = []
     count = 0
     for exchange in session.exchanges:
         live = exchange.opener is not None and not exchange.rewound and not exchange.inherited
         count += live
         numbers.append(count if live else None)
+    _numbers[session] = state, numbers
     return numbers
 
 

@@ -101,6 +101,16 @@ async def transcript(env: Environment, size: tuple[int, int]) -> str:
     return await _transcript(demo_session(env), size, "g")
 
 
+async def reading(env: Environment, size: tuple[int, int]) -> str:
+    """Within a long exchange: its prompt on top, the outline beside."""
+    return await _transcript(demo_session(env), size, "g", "space", "space", *"jjj", theme="light")
+
+
+async def outline(env: Environment, size: tuple[int, int]) -> str:
+    """The outline, narrowed: beside the text, or the dialog."""
+    return await _transcript(demo_session(env), size, "g", "]", "tab", *"change")
+
+
 async def diff(env: Environment, size: tuple[int, int]) -> str:
     """Where the code is changed."""
     return await _transcript(demo_session(env), size, "g", "/", *"tomorrow = midnight", "enter", theme="light")
@@ -271,6 +281,8 @@ async def main() -> None:
     shots: dict[str, Shot] = {
         "sessions": sessions,
         "transcript": transcript,
+        "reading": reading,
+        "outline": outline,
         "diff": diff,
         "lines": lines,
         "follow": follow,

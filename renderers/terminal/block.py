@@ -18,7 +18,19 @@ from renderers.facts import (
 from renderers.headline import context_line, headline, thinking_line
 from renderers.terminal.diff import printed_rows
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
-from renderers.terminal.layout import CLOSED, LEAF, OPEN, Block, Look, capped, flat, indented, more_row, title_row
+from renderers.terminal.layout import (
+    CLOSED,
+    LEAF,
+    OPEN,
+    PROSE,
+    Block,
+    Look,
+    capped,
+    flat,
+    indented,
+    more_row,
+    title_row,
+)
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.rows import MIN_WIDTH, Row, crop, expand_tabs, width_of, wrap
 from renderers.terminal.tool import tool_block
@@ -103,7 +115,7 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
     column = 1 + 1 + len(mark) + 2
     room = look.measure - column
     text = message.text or message.label or "(empty prompt)"
-    facts, below = _facts_beside(session, message, folded, room, text, look)
+    facts = _facts_beside(session, message, folded, room, text, look)
     first = room - (width_of(facts) + 2 if facts else 0)
     if folded:
         rows = [Row([Segment(crop(one_line(text, 400), first), style)])]
@@ -117,26 +129,16 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
     out.extend(indented(rows[1:], column))
     if more:
         out.append(more_row(look, column, more))
-    if below:
-        out.append(Row([Segment(" " * column), Segment(below, palette.dim)], column + len(below), act="fold"))
     return Block(out, bool(more))
 
 
-def _facts_beside(
-    session: Session, message: Message, folded: bool, room: int, text: str, look: Look
-) -> tuple[str, str]:
-    """The facts at the right of an exchange's first line; or those for a line of their own, where the prompt is open
-    and would have to give up more than half of its first line.
+def _facts_beside(session: Session, message: Message, folded: bool, room: int, text: str, look: Look) -> str:
+    """The facts at the right of an exchange's first line: all where that leaves room for the prompt, else as many as
+    take about half of the line.
     """
-    facts = _facts(session, message, folded, room, look)
-    width = width_of(facts)
-    alone = "\n" not in text.strip("\n") and width_of(expand_tabs(text, _TAB)) + 2 + width <= room
-    if alone or (width <= room * 55 // 100 and room - width - 2 >= MIN_WIDTH):
-        return facts, ""
-    if folded:
-        left = room - width_of(one_line(text, 400)) - 2
-        return _facts(session, message, folded, max(left, room * 45 // 100), look), ""
-    return "", facts
+    line = one_line(text, 400) if folded else expand_tabs(text.strip("\n").partition("\n")[0][:400], _TAB)
+    half = min(room * 55 // 100, room - 2 - MIN_WIDTH)
+    return _facts(session, message, folded, max(room - 2 - width_of(line), half), look)
 
 
 def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold: Fold) -> tuple[list[Row], int]:
@@ -147,7 +149,8 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     text, end = text.strip("\n"), look.full * FULL_LINE
     lines = text[:end].split("\n")
     limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
-    width = min(look.width - column, look.measure - column)
+    width = min(look.measure - column, PROSE)
+    first = min(first, PROSE)
     rows = [Row(segments, 0, join) for segments, join in wrap([(expand_tabs(lines[0], _TAB), style)], width, first)]
     rest = "\n".join(lines[1:limit])
     if limit > 1:
@@ -221,7 +224,8 @@ def _text(message: Message, fold: Fold, look: Look) -> Block:
         )
     block = Block([])
     text, more = _start(text, look)
-    rows = markdown_rows(text, look.prose, palette, look.highlights, block.wanted)
+    wide = look.width - look.text
+    rows = markdown_rows(text, look.prose, palette, look.highlights, block.wanted, wide=wide)
     block.rows.extend(indented(rows or [Row([])], look.text, glyph))
     return _with_more(block, more, look)
 

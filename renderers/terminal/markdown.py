@@ -17,7 +17,7 @@ from renderers.surplus import keep_surplus_cells
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.diff import quoted_rows
 from renderers.terminal.palette import Palette
-from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, wrap
+from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, width_of, wrap
 from renderers.terminal.table import table_rows
 from renderers.terminal.text import code_rows
 from schemas.clean import clean
@@ -44,16 +44,25 @@ def _parser() -> MarkdownIt:
 
 
 def markdown_rows(
-    text: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want], base: Style | None = None
+    text: str,
+    width: int,
+    palette: Palette,
+    highlights: Highlights,
+    wanted: list[Want],
+    base: Style | None = None,
+    *,
+    wide: int = 0,
 ) -> list[Row]:
-    """`text` drawn `width` cells wide; `base` is the style of its prose. Code to be coloured later goes to `wanted`."""
+    """`text` drawn `width` cells wide; code and tables that need more have `wide`. `base` is the style of its prose.
+    Code to be coloured later goes to `wanted`.
+    """
     base = palette.text if base is None else base
     if len(text) > MAX_MARKDOWN or text.count("[") > _MAX_BRACKETS or text.count("*") > 2 * _MAX_BRACKETS:
         return list(prose_rows(text, width, base))
     tokens = _parser().parse(text)
     if any(token.level >= _NESTING - 2 for token in tokens):  # markdown-it leaves out what is nested deeper
         return list(prose_rows(text, width, base))
-    drawing = _Drawing(width, palette, highlights, wanted, base)
+    drawing = _Drawing(width, max(width, wide), palette, highlights, wanted, base)
     drawing.draw(tokens)
     return drawing.rows
 
@@ -75,9 +84,13 @@ def prose_rows(text: str, width: int, style: Style) -> Iterator[Row]:
 class _Drawing:
     """Walks the tokens of one document."""
 
-    def __init__(self, width: int, palette: Palette, highlights: Highlights, wanted: list[Want], base: Style) -> None:
+    def __init__(
+        self, width: int, wide: int, palette: Palette, highlights: Highlights, wanted: list[Want], base: Style
+    ) -> None:
         self.rows: list[Row] = []
         self._width, self._palette, self._base = width, palette, base
+        self._more = wide - width
+        """Cells that code and tables may have beyond the width."""
         self._highlights, self._wanted = highlights, wanted
         self._indent: list[Segment] = []  # before every row: quote bars, the width of list markers
         self._markers: dict[int, Segment] = {}  # before the next row only, each in place of that indentation
@@ -220,7 +233,9 @@ class _Drawing:
         words = token.info.split()
         language = clean(words[0]).lower() if words else ""
         code = token.content.removesuffix("\n")
-        drawing = (self._room, self._palette, self._highlights, self._wanted)
+        needs = max(map(width_of, code.expandtabs(4).split("\n"))) + 2
+        width = min(max(needs, self._room), self._room + self._more)
+        drawing = (width, self._palette, self._highlights, self._wanted)
         rows = list(quoted_rows(code, *drawing)) if language in ("diff", "patch") else []
         for row in rows or code_rows(code, language, *drawing):
             self._row(row.segments, row.gutter, row.join, row.source)
@@ -239,7 +254,7 @@ class _Drawing:
                 bold = self._base + _BOLD if len(rows) == 1 else self._base
                 lines = self._inline(token, bold)
                 rows[-1].append([span for line in lines for span in line])
-        for row in table_rows(rows, alignments, self._room, self._palette):
+        for row in table_rows(rows, alignments, self._room + self._more, self._palette):
             self._row(row.segments, row.gutter, row.join)
         self._gap = True
 

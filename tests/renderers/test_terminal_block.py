@@ -292,3 +292,37 @@ def test_lines_of_a_file_have_numbers_and_are_copied_without_them() -> None:
     assert rows_text(block.rows[1:3]) == "\tline 8\n\tline 9"
     assert tool_source(tool).split("\n")[1:3] == ["\tline 8", "\tline 9"]
     assert tool.text == text
+
+
+@pytest.mark.parametrize("prompt", ["Fix it", "Fix the lamp in the window of the shop " * 5, "Fix it\n\nsoon"])
+@pytest.mark.parametrize("width", [60, 80, 97, 140, 200])
+def test_facts_of_all_lines_end_in_one_column(prompt: str, width: int) -> None:
+    hand, opener = exchange(prompt)
+    use = hand.tool(
+        Tool("Bash", "shell", "t", {"command": "make " + "all " * 40}, text="one\ntwo", exit_code=1, seconds=9)
+    )
+    edit = hand.tool(
+        Tool("Edit", "write", "e", {"file_path": "a.py"}, diffs=[FileDiff("a.py", hunks=[Hunk(["+new"])])])
+    )
+    output = hand.add(Kind.OUTPUT, parts=[Part("text", "one\ntwo")])
+    look = Look(width, Palette(), Highlights())
+    for fold in (Fold.LINE, Fold.SHORT):
+        ends = {cell_len(texts(draw(hand, index, fold, look))[0]) for index in (opener, use, edit, output)}
+        assert ends == {look.measure}
+        assert sum("41k" in line for line in texts(draw(hand, opener, fold, look))) == 1
+
+
+def test_words_stay_narrow_and_code_and_tables_take_the_room_they_need() -> None:
+    words, code = "word " * 80, "x = " + "1 + " * 29 + "1"
+    table = f"| a | b |\n|---|---|\n| {'m' * 70} | {'n' * 70} |"
+    hand = Hand()
+    text, prompt = hand.text(f"{words}\n\n```\n{code}\n```\n\n```\nshort\n```\n\n{table}"), hand.prompt(words)
+    for width, room in ((80, 75), (130, 125), (200, 195)):
+        look = Look(width, Palette(), Highlights())
+        rows = [line.rstrip() for line in texts(draw(hand, text, Fold.FULL, look))]
+        assert max(cell_len(line) for line in rows if "word" in line) <= look.text + look.prose
+        assert any(code.strip() in line for line in rows) == (room >= len(code) + 2)
+        assert any("m" * 70 in line and "n" * 70 in line for line in rows) == (width == 200)
+        short = next(row for row in draw(hand, text, Fold.FULL, look).rows if "short" in row.text)
+        assert cell_len(short.text) == look.text + look.prose
+        assert max(cell_len(line.rstrip()) for line in texts(draw(hand, prompt, Fold.FULL, look))[1:]) <= 107

@@ -25,7 +25,7 @@ async def test_a_picture_loads_nothing_and_shows_the_app(name: str) -> None:
 def test_every_picture_is_there_in_both_sizes() -> None:
     shown = {path.stem for path in SCRIPT.parent.glob("*.svg")}
     names = (
-        "sessions", "transcript", "diff", "lines", "follow", "find", "watch", "export", "why",
+        "sessions", "transcript", "reading", "outline", "diff", "lines", "follow", "find", "watch", "export", "why",
         "changes", "traced", "compare",
     )  # fmt: skip
     assert shown == {f"{name}-{size}" for name in names for size in ("140x45", "80x24")} | {"diff-200x60"}

@@ -39,7 +39,7 @@ def screen_text(app: App[None]) -> str:
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set here")
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)], ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", ["sessions", "transcript", "diff", "follow", "find", "watch"])
+@pytest.mark.parametrize("name", ["sessions", "transcript", "reading", "outline", "diff", "follow", "find", "watch"])
 async def test_screen(name: str, size: tuple[int, int], snapshot: SnapshotAssertion) -> None:
     take = run_path(str(SCRIPT))
     shot = take[name]

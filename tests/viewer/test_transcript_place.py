@@ -18,7 +18,7 @@ from tests.waiting import until
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import TitleBar
+from viewer.widgets.chrome import KeyFooter, TitleBar
 
 
 def cursor_line(view: TranscriptView) -> str:
@@ -193,3 +193,15 @@ async def test_a_subagent_opened_by_itself_names_its_session() -> None:
     hand.session = inner
     async with transcript(hand) as (pilot, _, _):
         assert str(pilot.app.screen.query_one("#title", TitleBar).left) == "subagent of 5e55-mad › look around"
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+async def test_the_key_of_a_subagent_stands_in_the_footer_where_it_opens_one(width: int) -> None:
+    async with transcript(with_subagent(), size=(width, 24)) as (pilot, view, _):
+        footer = pilot.app.screen.query_one(KeyFooter)
+        await pilot.press("g")
+        assert "subagent" not in str(footer.render())
+        await pilot.press("G")
+        assert view.cursor.block == 6
+        assert "a subagent" in str(footer.render()) and "keys" in str(footer.render())
+        assert footer.render().cell_length <= width - 2

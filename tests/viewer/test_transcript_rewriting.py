@@ -10,7 +10,6 @@ import pytest
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
-from textual.widgets import OptionList
 
 from renderers.terminal.folds import Fold
 from schemas.session import Lack
@@ -23,6 +22,7 @@ from viewer.transcript.layout import Layout
 from viewer.transcript.select import position_of, row_number
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
+from viewer.widgets.outline import Outline
 
 PATH = Following([]).session.path
 
@@ -155,9 +155,12 @@ async def test_the_position_and_the_outline_follow() -> None:
         await pilot.press("tab")
         await rewrite(pilot, without(items, "u0", "a0", "c0", "b0"))
         assert "exchange 6 of 11" in status.right.plain
-        # The list shows the exchanges as they were; the choice is still what was chosen.
-        pilot.app.screen.query_one(OptionList).highlighted = 9
-        await pilot.press("enter")
+        outline = pilot.app.screen.query_one(Outline)
+        assert (outline.summary, outline.current) == ("11 exchanges", 5)
+        await pilot.press("down", "down")
+        await rewrite(pilot, without(items, "u1", "a1", "c1", "b1", "u0", "a0", "c0", "b0"))
+        assert (outline.summary, outline.current) == ("10 exchanges", 6)
+        await pilot.press("down", "enter")
         await pilot.pause()
         assert view.session.message(view.cursor.block).id == "u9"
         rewound = [value | {"rewound": True} if value["uuid"][1:] in "12" else value for value in items]

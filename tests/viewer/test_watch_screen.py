@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from schemas.costs.responses import Tally
 from schemas.running import Wait
@@ -28,6 +27,7 @@ from viewer.watch.state import Ask, Does, State
 from viewer.watch.tile import Helper, Shared, Tile
 from viewer.watch.tiles import Watch
 from viewer.watch.words import mark, state_words
+from viewer.widgets.outline import Outline
 from viewer.widgets.tiles import TileList
 
 NOW = 1_780_000_000.0
@@ -173,7 +173,7 @@ async def test_enter_opens_the_transcript_and_follows_it(tmp_path: Path) -> None
         await pilot.press("q")
         assert isinstance(pilot.app.screen, WatchScreen) and rows.is_attached
         await pilot.press("o")
-        await until(pilot, lambda: pilot.app.screen.query_one(OptionList).option_count == 1)
+        await until(pilot, lambda: pilot.app.screen.query_one(Outline).summary == "1 exchange")
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -269,7 +269,7 @@ class TurnlogApp(App[None]):
         from viewer.screens.transcript import TranscriptScreen
 
         if isinstance(screen, TranscriptScreen):
-            for agent in screen.uncalled():
+            for agent in screen.subagents.uncalled():
                 title = f"Open {agent.name or agent.id}"
                 yield SystemCommand(title, agent.description or "a subagent", partial(screen.open_subagent, agent))
         yield SystemCommand("Theme", "choose other colours, for this time", self.action_change_theme)

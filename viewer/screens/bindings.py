@@ -15,7 +15,7 @@ Nothing is ever written to it. What is wrong in it is said in one line (`ConfigE
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -222,12 +222,12 @@ class FooterItem(NamedTuple):
         return sum(cell_len(key) + 1 for key in self.keys) + cell_len(self.label)
 
 
-def footer_items(keys: Iterable[Key]) -> list[FooterItem]:
-    """Return the items of a footer, in the table's order."""
+def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
+    """Return the items of a footer, in the table's order; the keys of the actions `also` stay longest."""
     items: list[FooterItem] = []
     pair = ""
     for key in keys:
-        if not key.footer:
+        if not key.footer and key.action not in also:
             continue
         name = key_name(key.keys[0], short=True)
         if pair:

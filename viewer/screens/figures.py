@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from schemas.session import Change, Session
@@ -41,7 +41,11 @@ class Figures:
         self._why: LookupScreen | None = None
         """The figures that were looked up last, and perhaps are still looked at; and of which message they are."""
         self._why_of = 0
-        view.show_costs(self._costs.of)
+        self.cost_of = self._costs.of
+        """Says what an exchange cost, in words; None where that is not known yet."""
+        self.when_priced: Callable[[], None] = lambda: None
+        """Called when more costs are known."""
+        view.show_costs(self.cost_of)
 
     async def price(self) -> None:
         """Load the prices, then work out what things cost for as long as the screen is there."""
@@ -49,7 +53,8 @@ class Figures:
             await asyncio.sleep(_PRICES_AFTER)
             await self._view.give_way()
             await asyncio.to_thread(load)
-            self._view.show_costs(self._costs.of)
+            self._view.show_costs(self.cost_of)
+            self.when_priced()
             if self.family.subagents:  # they were counted before
                 await self._view.in_slices(self.family.run(self._view.session))
         while True:
@@ -57,7 +62,8 @@ class Figures:
             await self._view.in_slices(self._costs.run())
             late, self._costs.late = self._costs.late, set()
             if late:
-                self._view.show_costs(self._costs.of, late)
+                self._view.show_costs(self.cost_of, late)
+            self.when_priced()
             self.show()
             if self._why is not None:
                 self._why.renew()

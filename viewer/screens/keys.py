@@ -18,7 +18,7 @@ class Key(NamedTuple):
     help: str
     """One line for the help screen."""
     footer: int = 0
-    """Whether the footer shows it: 1 for what everybody needs, 2 where there is room."""
+    """Whether the footer shows it: 1 for what everybody needs, 2 and 3 where there is room."""
     pair: str = ""
     """A label for the footer that this key shares with the next one in the table."""
     run: str = ""
@@ -97,8 +97,8 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("2",), "level_2", "answers", "level 2: prompts and answers", run="level(1)"),
     Key(("3",), "level_3", "one-liners", "level 3: tools and thinking in a line each", run="level(2)"),
     Key(("4",), "level_4", "everything", "level 4: everything", run="level(3)"),
-    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=2),
-    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=2),
+    Key(("t",), "fold_thinking", "thinking", "fold or unfold all thinking", footer=3),
+    Key(("o",), "fold_output", "output", "fold or unfold all tool output", footer=3),
     *_jumps("exchange", ("[",), ("]",), footer=1),
     *_jumps("prompt", ("P",), ("p",)),
     *_jumps("answer", ("(",), (")",)),
@@ -113,7 +113,7 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("n",), "search_next", "next hit", "next hit", run="search_again(1)"),
     Key(("N",), "search_previous", "previous hit", "previous hit", run="search_again(-1)"),
     Key(("escape",), "end_search", "end search", "end the search, else drop a selection, else back to the list"),
-    Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=1),
+    Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=2),
     Key(("U",), "first_unread", "unread", "first message that is new"),
     Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
     Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
@@ -127,7 +127,8 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("e",), "export", "export", "write the session, or a part of it, to a file"),
     Key(("s",), "save", "save", "write what came on standard input to a file, as it came"),
     Key(("r",), "resume", "resume", "show and copy the command that resumes it"),
-    Key(("tab",), "outline", "outline", "the list of exchanges"),
+    Key(("tab",), "outline", "outline", "the exchanges, to go to one; again: back to the text", footer=3),
+    Key(("O",), "outline_beside", "outline", "the exchanges beside the text, from 140 columns on, or not"),
     Key(("question_mark",), "help", "keys", "this help", footer=1),
     Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
     Key(("q",), "back", "back", "back to the list; leave where there is none", footer=1),

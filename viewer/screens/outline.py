@@ -1,96 +1,135 @@
-"""The list of a session's exchanges, to jump to one."""
+"""The outline of a transcript's session: beside it where there is room, else as a dialog."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
+from textual.containers import Vertical
 
-from renderers.facts import exchange_facts, exchange_numbers
-from schemas.session import Session
-from viewer.screens.dialog import Dialog
+from schemas.session import Change
+from viewer.edits.counts import EditCounts
+from viewer.screens.background import aside
+from viewer.screens.figures import Figures
+from viewer.transcript.view import TranscriptView
 
-_WIDTH = 110
-_AROUND = 8
-"""Cells of the dialog's border and padding."""
+if TYPE_CHECKING:
+    from schemas.changes import Moves
+    from viewer.screens.outline_pane import OutlinePane
 
-
-class _Exchanges(OptionList):
-    """The list; where it has no room for a line, Textual's (8.2.8) raises a KeyError when a page is turned."""
-
-    def _move_page(self, direction: Literal[-1, 1]) -> None:
-        if self.scrollable_content_region:
-            super()._move_page(direction)
+OPEN = "-outline"
+"""The screen's class while the outline is to stand beside the text, if there is room."""
 
 
-class OutlineScreen(Dialog[int]):
-    """Answers with the exchange that was chosen."""
-
-    SCROLLS = "OptionList"
-    AROUND = 6
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,tab", "close", show=False),
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-        Binding("g", "edge(0)", show=False),
-        Binding("G", "edge(1)", show=False),
-    ]
-    DEFAULT_CSS = """
-    OutlineScreen OptionList {
-        height: auto; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
-        text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    OutlineScreen OptionList:focus > .option-list--option-highlighted {
-        background: $boost; color: $foreground; text-style: bold;
-    }
+class SessionOutline(Vertical):
+    """The room beside a view for the outline of its session, and what keeps that up to date, in a dialog too. `kept`
+    tells whether it is to be there, and takes that again; `go` is called with the exchange that was chosen.
     """
 
-    def __init__(self, session: Session, current: int) -> None:
-        super().__init__("Exchanges", "enter goes there   esc closes")
-        self._session, self._current = session, current
-        self._numbers = exchange_numbers(session)
+    def __init__(self, view: TranscriptView, figures: Figures, kept: dict[str, Any], go: Callable[[int], None]) -> None:
+        super().__init__()
+        self._view, self._figures, self._kept, self._go = view, figures, kept, go
+        self._asked = asyncio.Event()
+        self._edits = EditCounts(view.session, self._asked.set)
+        self._panes: list[OutlinePane] = []
+        self._beside: OutlinePane | None = None
+        self._begun = False
 
-    def compose_body(self) -> ComposeResult:
-        """One line an exchange."""
-        options = [Option(self._line(n), id=str(n)) for n in range(len(self._session.exchanges))]
-        yield _Exchanges(*options, markup=False, compact=True)
+    @property
+    def is_wanted(self) -> bool:
+        """Tell whether it is to stand beside the text, if there is room."""
+        return self._kept.get("outline") is not False
 
-    def on_mount(self) -> None:
-        """Begin where the reader is."""
-        dialog = self.query_one("#dialog")
-        dialog.styles.width = min(_WIDTH + _AROUND, self.app.size.width)
-        dialog.styles.max_width = "100%"
-        self.query_one(OptionList).highlighted = self._current
+    async def keep(self) -> None:
+        """Show it once the first picture stands, and count edits of the exchanges in sight from then on."""
+        await aside(_import_pane)
+        self._begun = True
+        self._figures.when_priced = self._refresh
+        self.on_resize()
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            await self._view.in_slices(self._edits.run())
+            self._refresh()
 
-    def _line(self, n: int) -> Content:
-        session = self._session
-        exchange = session.exchanges[n]
-        if exchange.opener is None:
-            return Content(f"    {exchange.prompt or 'before the first prompt'}")
-        number = f"{self._numbers[n] or '':>3}  "
-        width = min(_WIDTH, self.app.size.width - _AROUND) - 2
-        facts = " · ".join(exchange_facts(session, n)[:2])
-        mark = "rewound  " if exchange.rewound else "inherited  " if exchange.inherited else ""
-        prompt = Content(mark + (exchange.prompt or "(empty prompt)"))
-        prompt = prompt.truncate(width - len(number) - len(facts) - 2, ellipsis=True, pad=True)
-        return Content.assemble((number, "$accent"), prompt, "  ", (facts, "$text-muted"))
+    def on_resize(self) -> None:
+        """Show it where there is room now."""
+        if self._begun and self.display:
+            self._shown()
 
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option_index)
+    def _shown(self) -> OutlinePane:
+        if self._beside is None:
+            self._beside = self._make(self._leave)
+            self.mount(self._beside)
+        return self._beside
 
-    def action_move(self, step: int) -> None:
-        """The next or previous one."""
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if step > 0 else options.action_cursor_up()
+    def _leave(self, exchange: int | None) -> None:
+        if exchange is not None:
+            self._go(exchange)
+        self.screen.set_focus(self._view)
 
-    def action_edge(self, end: int) -> None:
-        """The first or the last one."""
-        options = self.query_one(OptionList)
-        options.action_last() if end else options.action_first()
+    def ask(self) -> None:
+        """Let a person choose an exchange: from the one beside the text, else in a dialog."""
+        from viewer.screens.outline_pane import OutlineScreen
+
+        if self.display:
+            self._shown().enter()
+            return
+
+        def take(exchange: int | None) -> None:
+            self._panes.remove(pane)
+            if exchange is not None:
+                self._go(exchange)
+
+        pane = self._make(lambda exchange: None)
+        self.app.push_screen(OutlineScreen(pane), take)
+
+    def toggle(self) -> None:
+        """Show it beside the text or not, from now on."""
+        self.screen.toggle_class(OPEN)
+        self._kept["outline"] = self.screen.has_class(OPEN)
+        self.screen.set_focus(self._view)
+
+    def _make(self, done: Callable[[int | None], None]) -> OutlinePane:
+        from viewer.screens.outline_pane import OutlinePane
+        from viewer.widgets.outline import Outline
+
+        pane = OutlinePane(Outline(self._view.session, self._here, self._edits, self._figures.cost_of, done))
+        self._panes.append(pane)
+        return pane
+
+    @property
+    def _here(self) -> int:
+        messages, block = self._view.session.messages, self._view.cursor.block
+        return messages.exchange[block] if block < len(messages) else 0
+
+    def moved(self) -> None:
+        """Show where one is now."""
+        for pane in self._panes:
+            pane.outline.follow(self._here)
+
+    def changed(self, changes: Iterable[Change]) -> None:
+        """Show what came, and what changed."""
+        of = self._view.session.messages.exchange
+        messages = [change.message for change in changes if 0 <= change.message < len(of)]
+        self._edits.changed(messages)
+        exchanges = {of[message] for message in messages}
+        for pane in self._panes:
+            pane.outline.grow({*exchanges})
+            pane.show()
+
+    def replaced(self, moves: Moves) -> None:
+        """Show the session that took the other one's place."""
+        self._edits.begin(moves.new)
+        for pane in self._panes:
+            pane.outline.replace(moves)
+            pane.show()
+
+    def _refresh(self) -> None:
+        for pane in self._panes:
+            pane.outline.refresh()
+
+
+def _import_pane() -> None:
+    from viewer.screens import outline_pane as outline_pane

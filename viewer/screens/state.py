@@ -33,6 +33,8 @@ class State:
         kept = _read(path)
         self.list: dict[str, Any] = dict_of(kept.get("list"))
         """The list's."""
+        self.transcript: dict[str, Any] = dict_of(kept.get("transcript"))
+        """What holds for all transcripts."""
         self._sessions: dict[str, dict[str, Any]] = {}
         """Of the sessions that were asked for in this run; the others stay in the file."""
         self._before = dict_of(kept.get("sessions"))
@@ -63,7 +65,9 @@ class State:
             sessions.pop(name, None)
             if state:
                 sessions[name] = state
-        data = json.dumps({"list": self.list, "sessions": dict(list(sessions.items())[-_KEPT:])}).encode()
+        data = json.dumps(
+            {"list": self.list, "transcript": self.transcript, "sessions": dict(list(sessions.items())[-_KEPT:])}
+        ).encode()
         beside = self._path.with_name(f"{self._path.name}.{os.urandom(8).hex()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

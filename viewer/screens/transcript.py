@@ -14,16 +14,15 @@ from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Resize
 from textual.screen import Screen
 
 from renderers.facts import local_time
 from renderers.places import exchange_names, find_place, place_of
-from schemas.changes import Moves, Seen
+from schemas.changes import Seen
 from schemas.clean import one_line
-from schemas.interchange.toolpath import others_in
-from schemas.message import Flag
 from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
@@ -31,9 +30,12 @@ from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
 from viewer.screens.bindings import actions_by_key, back, bindings
 from viewer.screens.figures import TOTALS_EVERY, Figures
+from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
-from viewer.sessions.freshness import file_state, is_live
+from viewer.screens.state import State
+from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
+from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
 from viewer.transcript.window import QUIET
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from viewer.screens.copies import Copies
     from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
-    from viewer.screens.state import State
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -63,6 +64,8 @@ _FRAME = 0.03
 """Seconds between pictures of a stream: words come a hundred times a second, and nobody reads so fast."""
 _IDLE = 0.02
 _FAMILY_EVERY = 3.0
+_WIDE, _LOW = 140, 16
+"""Columns from which there is room for the outline, lines below which there is none for the prompt."""
 _WATCH_EVERY = 0.5
 
 
@@ -83,6 +86,10 @@ class TranscriptScreen(Screen[None]):
     DEFAULT_CSS = """
     TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
+    TranscriptScreen.-low > #prompt { display: none; }
+    TranscriptScreen > #reading { height: 1fr; }
+    TranscriptScreen SessionOutline { display: none; width: 40; border-left: solid $panel; }
+    TranscriptScreen.-wide.-outline SessionOutline { display: block; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
@@ -103,12 +110,14 @@ class TranscriptScreen(Screen[None]):
         follow = follow and not place
         self._follower = follower
         self._stream = stream
-        self._words, self._above, self._outline = words, above, outline
+        self._words, self._begins_with_outline = words, outline
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
-        self._status = StatusBar(id="status")
+        self._prompt = PromptLine(self._view, id="prompt")
+        self._status, self._keys = StatusBar(id="status"), KeyFooter("transcript", id="keys")
         self._figures = Figures(self._view, follower, self._status)
+        self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
         self._find: FindBar | None = None
         self._loose = loose
         self._succession: Succession | None = None
@@ -138,6 +147,10 @@ class TranscriptScreen(Screen[None]):
     def _say(self, text: str) -> None:
         self.app.notify(text, markup=False, timeout=4)
 
+    def _say_if(self, problem: str) -> None:
+        if problem:
+            self._say(problem)
+
     def _work(self, work: WorkType[None], group: str) -> None:
         """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
         never awaited, and Python complains at the end.
@@ -166,8 +179,8 @@ class TranscriptScreen(Screen[None]):
                 last = f"; its last exchange is #{self._last}" if self._last else ""
                 self._say(f"There is no {self._place.wanted} in this session{last}.")
             self._place.loaded()
-            if self._outline:
-                self._outline = False
+            if self._begins_with_outline:
+                self._begins_with_outline = False
                 self.action_outline()
 
     def shows_nothing(self) -> str:
@@ -175,11 +188,25 @@ class TranscriptScreen(Screen[None]):
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
-        """Title, transcript, search, status, keys."""
+        """Title, prompt, transcript, search, status, keys."""
         yield TitleBar(id="title")
-        yield self._view
+        yield self._prompt
+        # A subagent's session is mostly one exchange.
+        kept = {"outline": False} if self.subagents.way else self._state().transcript
+        self._outline = SessionOutline(self._view, self._figures, kept, self._go_exchange)
+        self.set_class(self._outline.is_wanted, OPEN)
+        self._take_size()
+        with Horizontal(id="reading"):
+            yield self._view
+            yield self._outline
         yield self._status
-        yield KeyFooter("transcript", id="keys")
+        yield self._keys
+
+    @on(Resize)
+    def _take_size(self) -> None:
+        """Lay the screen out for its size: before the first picture, which Textual's breakpoints would draw twice."""
+        self.set_class(self.app.size.width >= _WIDE, "-wide")
+        self.set_class(self.app.size.height < _LOW, "-low")
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -195,6 +222,7 @@ class TranscriptScreen(Screen[None]):
         self._work(self._read, "read")
         self._work(self._idle, "idle")
         self._work(self._figures.price, "price")
+        self._work(self._outline.keep, "outline")
 
     async def on_unmount(self) -> None:
         """Let go of the file, and keep where one was."""
@@ -336,6 +364,7 @@ class TranscriptScreen(Screen[None]):
             self._replace(session, changes)
         else:
             self._figures.changed(changes)  # before headers are drawn
+            self._outline.changed(changes)
         updated = [change.message for change in changes if change.op is Op.UPDATED]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._find is not None:
@@ -360,6 +389,7 @@ class TranscriptScreen(Screen[None]):
         moves = self._view.set_session(session)
         self._work(partial(self._view.in_slices, self._view.settle()), "settle")
         self._figures.follow(moves)
+        self._outline.replaced(moves)
         if self._find is not None:
             self._find.follow(moves, anew=anew)
 
@@ -427,7 +457,8 @@ class TranscriptScreen(Screen[None]):
         self._shown_following = self._view.following
         self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
-        bar.left = Content.assemble((self._way(), "$text-muted"), (one_line(name_line(self.session), 200), "bold"))
+        name = one_line(name_line(self.session), 200)
+        bar.left = Content.assemble((self.subagents.way, "$text-muted"), (name, "bold"))
         bar.right = state
         self._show_position()
 
@@ -458,6 +489,9 @@ class TranscriptScreen(Screen[None]):
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
+        self._prompt.show(self._names)
+        self._outline.moved()
+        self._keys.also = ("subagent",) if self.subagents.is_here else ()
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
@@ -522,7 +556,7 @@ class TranscriptScreen(Screen[None]):
         """Ask what to look for. Its key has priority, so that the bar is there before the next key is given out; in
         the bar it is a letter like others.
         """
-        if self._find is not None and self.focused is self._find.box:
+        if self.focused not in (None, self._view):
             raise SkipAction
         self._jumps.asks = ""
         # Waited for, so that the next letters go there and do not fold or move anything.
@@ -653,58 +687,19 @@ class TranscriptScreen(Screen[None]):
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
-        block = self._view.cursor.block
-        session = self.session
-        if not self._has_cursor() or not session.messages.has(block, Flag.SUBAGENT):
-            others = " No call started those that the palette names." if self.uncalled() else ""
-            self._say(f"The block under the cursor started no subagent.{others}")
-            return
-        wanted = (tool := session.message(block).tool) and tool.subagent
-        self.open_subagent(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
+        self._say_if(self.subagents.open_here())
 
-    def uncalled(self) -> list[Subagent]:
-        """The subagents that no call leads to, such as the other sessions of a Toolpath document: of these helpers too,
-        since they have no file of their own.
-        """
-        others = others_in(self.session)
-        unlinked = [s for s in self.session.subagents if s.tool_use is None and (not s.internal or s.id in others)]
-        if not unlinked:
-            return []
-        starts = (i for i, flags in enumerate(self.session.messages.flags) if flags & Flag.SUBAGENT)
-        called = {tool.subagent for i in starts if (tool := self.session.message(i).tool) is not None}
-        return [s for s in unlinked if s.id not in called]
-
-    def open_subagent(self, found: Subagent | None) -> None:
+    def open_subagent(self, subagent: Subagent) -> None:
         """Show a subagent's session above this one."""
-        if found is None or (found.path is None and found.session is None):
-            self._say("The subagent's own transcript was not found beside this session.")
-        elif found.session is not None and found.path is None:
-            from viewer.follow.follower import Within
+        self._say_if(self.subagents.open(subagent))
 
-            within = Within(found, found.session, self._follower)
-            self.app.push_screen(TranscriptScreen(within, self._follows(found), above=self._trail(found)))
-        elif found.path is not None:
-            self._open_path(found.path, follow=self._follows(found), above=self._trail(found))
+    def _state(self) -> State:
+        """Return what is kept for the next run; a test's bare app keeps nothing."""
+        state: State = getattr(self.app, "state", None) or State()
+        return state
 
-    def _follows(self, subagent: Subagent) -> bool:
-        """Tell whether a subagent is followed when it is opened: as this session is, or because it runs."""
-        if self._view.following:
-            return True
-        if subagent.path is not None:
-            written = file_state(subagent.path).mtime_ns / 1e9
-            return is_live(written, written)
-        use = subagent.tool_use
-        return self._follower.live and use is not None and self.session.messages.has(use, Flag.PENDING)
-
-    def _trail(self, subagent: Subagent) -> str:
-        """Name the sessions above a subagent's, and its type, as its title line begins."""
-        name = f"{one_line(subagent.name, 24)}: " if subagent.name else ""
-        return f"{self._way()}{one_line(name_line(self.session), 32)} › {name}"
-
-    def _way(self) -> str:
-        """Name the sessions above this one: by its id the one whose subagent was not opened from there."""
-        parent = self.session.lineage.parent
-        return self._above or (f"subagent of {parent[:8]} › " if parent else "")
+    def _open_within(self, within: Within, follow: bool, above: str) -> None:
+        self.app.push_screen(TranscriptScreen(within, follow, above=above))
 
     def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
         """Show another session above this one; returns whether it could be opened."""
@@ -715,30 +710,23 @@ class TranscriptScreen(Screen[None]):
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 300))
             return False
-        state: State | None = getattr(self.app, "state", None)  # a test's bare app has none
-        kept = None if state is None else state.of_session(path)
+        kept = self._state().of_session(path)
         loose = follow and self._loose
         self.app.push_screen(TranscriptScreen(follower, follow, loose, above=above, kept=kept))
         return True
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""
-        from viewer.screens.outline import OutlineScreen
+        if self.session.exchanges and self._has_cursor():
+            self._outline.ask()
 
-        if not self.session.exchanges or not self._has_cursor():
-            return
+    def action_outline_beside(self) -> None:
+        """Show the exchanges beside the text, or not."""
+        self._outline.toggle()
 
-        shown = self.session
-
-        def go(exchange: int | None) -> None:
-            if exchange is not None and self.session is not shown:  # rewritten while one chose
-                exchange = Moves(shown, self.session).exchange(exchange)
-            if exchange is not None and exchange < len(self.session.exchanges):
-                start = self.session.exchanges[exchange].start
-                self._jumps.leap("outline", lambda: self._view.go_to(start))
-
-        current = shown.messages.exchange[self._view.cursor.block]
-        self.app.push_screen(OutlineScreen(shown, current), go)
+    def _go_exchange(self, exchange: int) -> None:
+        if exchange < len(self.session.exchanges):
+            self._jumps.leap("outline", partial(self._view.go_to, self.session.exchanges[exchange].start))
 
     def action_export(self) -> None:
         """Ask what of the session to write, and where to."""

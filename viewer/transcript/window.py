@@ -515,6 +515,16 @@ class TranscriptWindow(ScrollView, can_focus=True):
         return self._top
 
     @property
+    def exchange_above(self) -> int | None:
+        """The exchange at the top of the screen, where its prompt's first line stands above the screen."""
+        if not self._rows:
+            return None
+        top = self._rows[0]
+        exchange = self.session.exchanges[self.session.messages.exchange[top.block]]
+        begins = Position(exchange.start, self.layout_of.head(exchange.start))
+        return exchange.index if exchange.opener is not None and begins < top else None
+
+    @property
     def percent(self) -> int:
         """The part of the session, in percent, that ends with the screen's last line."""
         if not self._rows:

@@ -111,13 +111,16 @@ class KeyFooter(ActionLine):
     What does not fit is left out whole; the key that shows all keys always stays.
     """
 
+    also: reactive[tuple[str, ...]] = reactive(())
+    """Actions that do something only where one is now: their keys stand among the others meanwhile."""
+
     def __init__(self, screen: str, **options: Any) -> None:
         super().__init__(**options)
         self._screen_name = screen
 
     def render(self) -> Content:
         """Draw as many keys as fit."""
-        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})))
+        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})), self.also)
         pieces: list[tuple[str, str, str]] = []
         for item in fitting(items, self.content_size.width):
             if pieces:
