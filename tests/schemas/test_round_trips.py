@@ -96,7 +96,7 @@ def _inherited(one: Inherited) -> dict[str, Any]:
 def _message(message: Message) -> dict[str, Any]:
     data = {name: getattr(message, name) for name in Message.__slots__ if name != "tool"}
     data["metadata"] = {key: value for key, value in message.metadata.items() if key != "records"}
-    for name in Tool.__slots__:
+    for name in set(Tool.__slots__) - {"listing"}:  # which the agent says, and no document
         data[f"tool.{name}"] = getattr(message.tool, name) if message.tool is not None else None
     return data
 

@@ -155,7 +155,8 @@ def seen(session: Session) -> list[Any]:
     def plain(message: Message) -> dict[str, Any]:
         data = {name: getattr(message, name) for name in Message.__slots__}
         data["metadata"] = {key: item for key, item in message.metadata.items() if key != "records"}
-        data["tool"] = message.tool and {name: getattr(message.tool, name) for name in Tool.__slots__}
+        told = [name for name in Tool.__slots__ if name != "listing"]  # which the agent says, and no document
+        data["tool"] = message.tool and {name: getattr(message.tool, name) for name in told}
         if message.tool and message.tool.output is None:
             data["tool"]["output"] = "whatever a result object must say"
         return data

@@ -142,10 +142,14 @@ async def test_every_dialog_of_a_transcript_shows_its_hint(key: str, size: tuple
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.press(key)
-        await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.query_one("#dialog-hint").size)
-        screen = app.screen
-        hint, box = screen.query_one("#dialog-hint").region, screen.query_one("#dialog").region
-        assert hint.height and box.contains_region(hint) and screen.region.contains_region(box)
+
+        def fits() -> bool:
+            screen = app.screen
+            hint, box = screen.query_one("#dialog-hint").region, screen.query_one("#dialog").region
+            return bool(hint.height and box.contains_region(hint) and screen.region.contains_region(box))
+
+        await until(pilot, lambda: isinstance(app.screen, Dialog))
+        await until(pilot, fits)
 
 
 async def test_a_text_beside_a_key_stays_in_its_column() -> None:
