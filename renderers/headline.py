@@ -259,7 +259,7 @@ def _changed(tool: Tool, root: str | None) -> _What:
     added, removed = totals(tool.diffs)
     facts = ([Outcome(f"+{added}", "add")] if added else []) + ([Outcome(f"-{removed}", "remove")] if removed else [])
     operations = {diff.operation for diff in tool.diffs}
-    verb = _PATCH_VERBS.get(operations.pop(), "Edit") if len(operations) == 1 else "Edit"
+    verb = _PATCH_VERBS.get(next(iter(operations)), "Edit") if len(operations) == 1 else "Edit"
     if (called := _WRITES.get(tool.name, "Edit")) != "Edit":
         verb = called
     paths: dict[str, None] = {}
@@ -269,7 +269,7 @@ def _changed(tool: Tool, root: str | None) -> _What:
     shown = _listed(list(paths))
     if not facts and verb == "Delete":  # what was in it is not told
         return verb, shown, ()
-    return verb, shown, tuple(facts) or (Outcome("no change", "plain"),)
+    return verb, shown, tuple(facts) or (Outcome("empty" if operations == {"add"} else "no change", "plain"),)
 
 
 def _listed(names: list[str]) -> str:

@@ -45,6 +45,8 @@ class FileDiff:
     operation: str = "update"
     hunks: list[Hunk] = field(default_factory=list)
     renamed_to: str | None = None
+    cleaned: bool = field(default=False, compare=False)
+    """Whether its texts had characters that are not shown as they are: control characters, other ends of lines."""
 
     @property
     def added(self) -> int:
@@ -234,8 +236,8 @@ def changes_asked(given: Mapping[str, Any]) -> list[FileDiff]:
     hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
     if hunks:
         return [FileDiff(clean(path), "update", hunks)]
-    content = next((text_of(given[key]) for key in WHOLE_TEXTS if key in given), "")
-    return [added_file(path, content)] if content and path else []
+    content = next((given[key] for key in WHOLE_TEXTS if key in given), None)
+    return [added_file(path, content)] if isinstance(content, str) and path else []
 
 
 def _hunks_of(path: str, edit: Mapping[str, Any]) -> list[Hunk]:
@@ -299,7 +301,19 @@ def _passage_at(lines: Sequence[str], start: int) -> Passage | None:
 
 def _name(line: str) -> str:
     """Return the file's name in a line that begins with `--- ` or `+++ `; its time may stand behind it."""
-    return line[4:].partition("\t")[0]
+    name = line[4:].partition("\t")[0]
+    if len(name) < 2 or not name[0] == name[-1] == '"':
+        return name
+    # As Git quotes it: a byte in octal digits, or a character behind a backslash.
+    raw = _QUOTED.sub(
+        lambda match: bytes([int(match[1], 8)]) if len(match[1]) == 3 else _ESCAPES.get(match[1], match[1]),
+        name[1:-1].encode(),
+    )
+    return clean(raw.decode("utf-8", "replace"))
+
+
+_QUOTED = re.compile(rb"\\([0-3][0-7]{2}|.)")
+_ESCAPES = {b"n": b"\n", b"t": b"\t"}
 
 
 def _without_prefix(name: str) -> str:

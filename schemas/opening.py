@@ -69,7 +69,8 @@ def addresses_in(path: Path) -> list[Path]:
 
 @guarded()
 def head_of(path: Path) -> Head:
-    """The beginning of a file. Raises OSError, or OpenError for what is empty or no regular file."""
+    """The beginning of the file at an address. Raises OSError, or OpenError for what is empty or no regular file."""
+    path = source_of(path)[0]
     if path.is_dir():
         raise OpenError(path, "a directory, not a session file")
     if path.exists() and not path.is_file():

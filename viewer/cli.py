@@ -65,6 +65,13 @@ class _Commands(click.Group):
         command: click.Command = import_module(f"viewer.commands.{cmd_name}").command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # A place on standard input, `-#2`, looks like an option.
+        places = [arg for arg in args if arg.startswith("-#")]
+        if places and "--" not in args:
+            args = [*(arg for arg in args if arg not in places), "--", *places]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

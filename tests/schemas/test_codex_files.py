@@ -67,6 +67,13 @@ def test_find(tmp_path):
     assert sessions[THREAD].size == archived.stat().st_size
 
 
+@pytest.mark.parametrize("thread", ["fdeb250e-1ff4-7983-8c17-7ef447ed4260", "00000000-0000-7983-8c17-7ef447ed4260"])
+def test_an_id_in_which_no_time_stands_takes_no_session_away(tmp_path, thread):
+    path = save(Rollout(thread).user("hi"), day(tmp_path, thread))
+    assert found(tmp_path)[0][thread].file == str(path)
+    assert read_session(path).id == thread
+
+
 def test_subagents_are_no_sessions_of_the_list(tmp_path):
     source = {"subagent": {"thread_spawn": {"parent_thread_id": THREAD}}}
     save(Rollout(OTHER, source=source).user("task"), day(tmp_path, OTHER))

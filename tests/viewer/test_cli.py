@@ -52,6 +52,8 @@ def test_a_target_without_a_terminal_is_printed(machine: Machine, target: str) -
 def test_standard_input_is_printed(machine: Machine) -> None:
     path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
     assert "It shines again" in machine.run("-", stdin=path.read_bytes()).out
+    assert "Fix the lamp" in machine.run("show", "-#1", "--prompts", stdin=path.read_bytes()).out
+    assert "It shines again" in machine.run("-#1", stdin=path.read_bytes()).out
 
 
 def test_a_file_named_like_an_option_or_a_command(machine: Machine) -> None:

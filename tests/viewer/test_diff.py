@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,37 @@ def test_names_in_a_patch_are_those_that_git_reads(tmp_path: Path) -> None:
     repository(tmp_path, {"a": ""})
     git(tmp_path, "apply", "-", given=text)
     assert {path.name for path in tmp_path.iterdir()} >= {'an odd "name".txt', "with space.txt", "empty", "two\nlines"}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("", "index 0000000..e69de29"),
+        ("a\n", "+a"),
+        ("a\r\nb\r\n", ""),
+        ("a\x0cb\n", ""),
+        ("a\x1b[31mb\n", ""),
+        ("a\x00b\n", ""),
+        ("a\u2028b\n", ""),
+        ("a\u202eb\n", ""),
+    ],
+)
+def test_a_patch_holds_what_was_written_or_says_that_it_does_not(content: str, text: str, tmp_path: Path) -> None:
+    """`text` stands in the patch; where there is none the file is named."""
+    use = {"type": "tool_use", "id": "t", "name": "Write", "input": {"file_path": "/w/a.py", "content": content}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "File created"}
+    records = [
+        {"type": "user", "message": {"content": "go"}},
+        {"type": "assistant", "message": {"id": "m", "content": [use]}},
+        {"type": "user", "message": {"content": [result]}, "toolUseResult": {"type": "create", "filePath": "/w/a.py"}},
+    ]
+    said = [{"sessionId": "s", "cwd": "/w", "uuid": f"u{n}"} | record for n, record in enumerate(records)]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in said))
+    session = read_session(path)
+    patch, lacks = patch_of(changes_of(session), "/")
+    session.close()
+    assert (text in patch and not lacks) if text else (not patch and "a.py: it has control characters" in lacks[0])
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -137,6 +137,9 @@ async def test_a_word_that_no_title_has_is_looked_for_in_all_and_letters_go_on(t
         await pilot.press(*"twice")
         await until(pilot, lambda: isinstance(pilot.app.screen, FindScreen) and "1 hit in 1 session" in counts(pilot))
         assert pilot.app.screen.query_one(Filter).value == "twice"
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, BrowserScreen))
+        assert pilot.app.screen.query_one(Filter).value == "", "the search took them"
 
 
 async def test_the_address_is_copied_and_opens_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

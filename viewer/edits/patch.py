@@ -21,6 +21,9 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
     texts: list[str] = []
     lacks: list[str] = []
     for file in changes.files:
+        if any(edit.diff.cleaned for edit in file.edits):
+            lacks.append(f"{file.path}: it has control characters or other line ends, which are not kept")
+            continue
         for stage in file.stages:
             texts.append(_stage(replace(stage, diff=_seen_from(here, stage.diff)), lacks))
         lacks += _others(file)
@@ -64,6 +67,7 @@ def _text(diff: FileDiff) -> str:
     head = [f"diff --git {old} {new}"]
     if diff.operation == "add":
         head.append("new file mode 100644")
+        head += ["index 0000000..e69de29"] * (not diff.hunks)  # an empty file's
     elif diff.operation == "delete":
         head.append("deleted file mode 100644")
     elif diff.renamed_to:

@@ -226,10 +226,16 @@ def _happened(
                 path, diff, verb, message.timestamp, exchange, place, message.id, origin.subagent, everywhere
             )  # fmt: skip
         return
-    command = tool_command(tool) if tool.type == "shell" and tool.status is not ToolStatus.DENIED else None
+    command = tool_command(tool) if tool.type == "shell" else None
+    # One that failed without an exit code was never run.
+    never = tool.status is ToolStatus.DENIED or (tool.status is ToolStatus.ERROR and tool.exit_code is None)
     for how, path in shell_changes(command) if command else []:
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
-        if not os.path.isabs(seen):  # a log in /tmp is no part of the project
+        if os.path.isabs(seen):  # a log in /tmp is no part of the project
+            continue
+        if never:
+            yield from [Left(seen, _NOT_DONE[tool.status])] * bool(seen)
+        else:
             yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
 
 

@@ -290,8 +290,17 @@ class BrowserScreen(RowListScreen):
         self._show(to_top=True)
         # A word that no title has may be in the sessions. Not while one takes letters back.
         grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
-        if grew and self._is_filtered_away and self._facets == Facets():
-            self.action_find(self._typed)
+        if grew:
+            self._filter.call_later(self._find_typed)
+
+    def _find_typed(self) -> None:
+        """Search for what was typed where it leaves nothing, once the filter has taken all keys that came by now: those
+        to come are the search's.
+        """
+        if self._filter.message_queue_size:
+            self._filter.call_later(self._find_typed)
+        elif self.is_current and self._is_filtered_away and self._facets == Facets():
+            self.action_find(self._filter.value)
 
     @property
     def _is_filtered_away(self) -> bool:
@@ -339,6 +348,8 @@ class BrowserScreen(RowListScreen):
         self._complete, self._known = True, len(summaries)
         self._shelf.replace(summaries)
         self._show()
+        if self._filter.value != self._filter.settled:
+            self._find_typed()
 
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
@@ -427,6 +438,8 @@ class BrowserScreen(RowListScreen):
         sessions, clock = self._shelf.sessions, self._clock
         self._find = FindScreen(self._library, sessions, self._facets, words, reading, clock)
         self.app.push_screen(self._find)
+        if words:  # they are the search's now: no session's title has them
+            self._filter.value = ""
         if self._looked:
             self._set_next_look(FIND_SECONDS / 10)  # what was said since is to be found
 

@@ -174,7 +174,7 @@ class DiffScreen(RowListScreen):
     def _moved(self) -> None:
         """Show what came of the edits of the file under the cursor."""
         file = self._subject[0]
-        if file is not self._shown:
+        if file is not self._shown and self._subjects:
             self._shown = file
             if file is None:
                 self._say("What it did is not recorded.")
@@ -237,7 +237,13 @@ class DiffScreen(RowListScreen):
             self._app.open_session(self._path, place=first.place)
 
     def action_scope(self) -> None:
-        """Show the changes of the exchange that one came from, or those of the whole session again."""
+        """Show the changes of the exchange under the cursor, else of the one that it was opened from; or those of the
+        whole session again.
+        """
+        one = self._subject[1]
+        if self._whole and one is not None and one.place and not self._busy:
+            self._place, self._exchange = one.place, one.place.partition(".")[0]
+            self._known.pop(False, None)
         if not self._exchange:
             self._app.say("It was not opened from an exchange.")
         elif not self._busy:

@@ -45,9 +45,9 @@ class Filter(Line, inherit_bindings=False):
     whoever types quickly has typed more.
     """
 
-    def __init__(self, placeholder: str, passed: Mapping[str, str] | None = None) -> None:
+    def __init__(self, placeholder: str, passed: Mapping[str, str] | None = None, value: str = "") -> None:
         """`passed` are characters that are actions where nothing has been typed since one came: else they are text."""
-        super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)
+        super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False)
         self._passed = passed or {}
         self.settled = ""
         """What stood there when one came: behind it those characters are actions too, until it is another."""

@@ -170,6 +170,7 @@ class FindScreen(RowListScreen):
 
     CSS_PATH = "browser.tcss"
     TABLE = "find"
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
 
     def __init__(
@@ -185,7 +186,6 @@ class FindScreen(RowListScreen):
         super().__init__()
         self._sessions, self._reading, self._clock = sessions, reading, clock
         self._facets = facets.only(_FACETS)
-        self._words = words
         self._asker = Asker(library, self.post_message)
         self._anew = True
         self._asked: str | None = None
@@ -201,7 +201,7 @@ class FindScreen(RowListScreen):
         self._took = 0.0
         """Seconds until the first answer."""
         self._bar = TitleBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
-        self._box = Filter("words in any session")
+        self._box = Filter("words in any session", value=words)
         self._narrowed = FacetLine()
         self._hits = HitList(clock)
         self._remark = Static("", id="remark", markup=False)
@@ -219,21 +219,31 @@ class FindScreen(RowListScreen):
 
     def on_mount(self) -> None:
         """Ask what was typed in the list."""
-        self._box.focus()
+        self._focus_box()
         self._narrowed.show(self._facets.labels())
-        self._box.insert_text_at_cursor(self._words)
-        if not self._words:
-            self._ask()
+        self._ask()
         self.set_interval(_AGAIN_SECONDS, self._ask_again)
 
     def on_unmount(self) -> None:
         """Let the thread end."""
         self._asker.close()
 
-    def on_key(self, event: Key) -> None:
-        """Take letters that come before the box has the focus."""
-        if event.character is not None and event.is_printable and not self._box.has_focus:
+    def _focus_box(self) -> None:
+        """Let the box take keys itself once all that came before are in it, else it takes later ones first."""
+        if self.message_queue_size:
+            self.call_later(self._focus_box)
+        else:
+            self.set_focus(self._box)
+
+    async def on_key(self, event: Key) -> None:
+        """Take keys that come before the box has the focus."""
+        if self._box.has_focus:
+            return
+        if event.character is not None and event.is_printable:
             self._box.insert_text_at_cursor(event.character)
+            event.stop()  # else the app would pass on once more what the list's filter passed on
+        else:
+            await self._box._on_key(event)
 
     # -- asking ----------------------------------------------------------------------------------------------------
 

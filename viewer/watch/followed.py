@@ -38,7 +38,7 @@ _MOST_FILES = 100
 _FILES_AT_ONCE = 8
 """Tool uses whose files are looked at in one step."""
 _MINUTE = 60.0
-_REST = 10.0
+_REST = 30.0
 """Seconds after which a session is looked at whole though none of its files was written."""
 
 

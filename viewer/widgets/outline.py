@@ -145,6 +145,7 @@ class Outline(RowList):
     def choose(self) -> None:
         """Choose the exchange under the cursor."""
         if (current := self.current) is not None:
+            self.let_go()
             self.done(current)
 
     # -- rows ------------------------------------------------------------------------------------------------------

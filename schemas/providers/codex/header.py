@@ -17,10 +17,15 @@ _REPLAYED_COUNTS = 5
 """So many token counts within the first second were not earned in it."""
 
 
+_LATEST = 2.0**32
+"""Of the time in an id, in seconds: the year 2106. Digits that somebody made up name any year."""
+
+
 def uuid_time(value: object) -> float | None:
-    """The creation time within a version 7 UUID."""
+    """The creation time within a version 7 UUID; None for one that nothing was made in."""
     is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
-    return int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else None
+    made = int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else 0.0
+    return made if 0 < made < _LATEST else None
 
 
 def is_old_header(value: Data) -> bool:

@@ -92,7 +92,8 @@ _LITTLE = 12
 
 def _says_nothing(prompt: str) -> bool:
     """Tell by its length, for a greeting has many languages: a wide character says as much as two others."""
-    cells = sum(2 if east_asian_width(character) in "WF" else 1 for character in prompt[:_LITTLE])
+    begins = prompt[:_LITTLE]
+    cells = len(begins) + (0 if begins.isascii() else sum(east_asian_width(one) in "WF" for one in begins))
     return cells < _LITTLE or (prompt.startswith("/") and " " not in prompt)
 
 
