@@ -192,6 +192,21 @@ def test_what_git_says_of_a_file(head, operation, path, renamed):
     assert diff.hunks[0].heading == " def f():"
 
 
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        (r'"b/\346\227\245.txt"', "日.txt"),
+        (r'"b/a\tb\"c\\d"', 'a\tb"c\\d'),
+        (r'"b/\999"', "999"),
+        ("b/plain", "plain"),
+        ('"', '"'),
+    ],
+)
+def test_a_name_that_git_quotes(name, path):
+    (diff,) = quoted_diffs(f"--- /dev/null\n+++ {name}\n@@ -0,0 +1 @@\n+x")
+    assert diff.path == path
+
+
 def test_escapes_do_not_get_through():
     for diff in (
         from_strings("\x1b[2Jf", "a", "\x1b]0;x\x07b"),

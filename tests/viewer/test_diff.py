@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -159,18 +160,21 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
     hand.tool(tool(added_file("a.py", "one\n")))
     hand.tool(shell("cd src && sed -i s/one/two/ ../a.py && rm b.py"))
     hand.tool(shell("git apply fix.patch; echo done > /tmp/log"))
+    hand.tool(Tool("Bash", "shell", "t", {"command": "rm c.py"}, text="not allowed", status=ToolStatus.ERROR))
     hand.tool(shell("cat > a.py <<'EOF'\nthree\nEOF"))
     hand.tool(tool(from_strings("a.py", "three", "four")))
     changes = changes_of(hand.session)
     assert [line_of(file) for file in changes.files] == [
-        "add a.py +2 -1 #1.2,#1.6 sed -i,cat >",
+        "add a.py +2 -1 #1.2,#1.7 sed -i,cat >",
         "update src/b.py +0 -0  rm",
+        "none c.py +0 -0   1 failed",
     ]
     assert [(one.how, one.place) for one in changes.commands] == [("git apply", "#1.4")]
+    assert changes.left_out == Counter(failed=1), "it never ran"
     text, lacks = patch_of(changes, "/")
     assert "four" not in text
     assert [lack.partition(": ")[2] for lack in lacks[:3]] == [
-        "the edits after a change that is not recorded", "changed by `sed -i` (#1.3)", "changed by `cat >` (#1.5)",
+        "the edits after a change that is not recorded", "changed by `sed -i` (#1.3)", "changed by `cat >` (#1.6)",
     ]  # fmt: skip
 
 

@@ -44,6 +44,15 @@ def edited(hand: Hand, added: int, removed: int, status: ToolStatus = ToolStatus
     return hand.tool(Tool("Edit", "write", "", {"file_path": "a.py"}, diffs=[diff], status=status), flags=flags)
 
 
+async def test_after_a_click_it_goes_along_again() -> None:
+    async with transcript(story(4), size=WIDE) as (pilot, view, _):
+        outline = await beside(pilot)
+        await pilot.click(Outline, offset=(5, 2))
+        await until(pilot, lambda: outline.current == outline.here == 1)
+        await pilot.press("]")
+        await until(pilot, lambda: outline.current == outline.here == 2)
+
+
 @pytest.mark.parametrize("width", [139, 140])
 async def test_it_stands_beside_the_text_from_140_columns_on(width: int) -> None:
     async with transcript(story(), size=(width, 30)) as (pilot, view, _):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from renderers.places import find_place
-from schemas.opening import read_session
+from schemas.opening import head_of, read_session, recognise
 from schemas.provider import Environment
 from schemas.providers import providers
 from viewer.index.find import Find
@@ -38,6 +38,7 @@ def test_the_address_of_every_hit_opens_its_message(
             # An id that two files have, or whose file is no discovered one, is given as a path.
             alone = [one.id for one in answer.groups].count(group.id) == 1 and group.parent is None
             found = targets.resolve(f"{group.target if alone else group.path}{hit.place}")
+            recognise(head_of(found.path))  # as the screen does, before it opens anything
             session = read_session(found.path)
             place = find_place(session, found.place)
             assert place is not None and place[1] == hit.message

@@ -187,8 +187,8 @@ class Outline(RowList):
             self._scroll_top(self._cursor + self._lines - self._page)
 
     def on_click(self, event: Click) -> None:
-        """A click chooses."""
-        event.stop()
+        """A click chooses, which a list's click does not."""
+        event.prevent_default().stop()
         row = (self._top + event.y) // self._lines
         if row < len(self._rows):
             self._go(row * self._lines)
