@@ -45,7 +45,7 @@ def edited(hand: Hand, added: int, removed: int, status: ToolStatus = ToolStatus
 
 
 async def test_after_a_click_it_goes_along_again() -> None:
-    async with transcript(story(4), size=WIDE) as (pilot, view, _):
+    async with transcript(story(4), size=WIDE) as (pilot, _, _):
         outline = await beside(pilot)
         await pilot.click(Outline, offset=(5, 2))
         await until(pilot, lambda: outline.current == outline.here == 1)
