@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.style import Style
@@ -33,9 +34,10 @@ from viewer.widgets.sessions import SessionList
 HOSTILE = "Fix [/red] titles [b [@click=app.quit]x[/] \\[esc]"
 
 
-def browser(*summaries, config: Config | None = None) -> TurnlogApp:
+def browser(*summaries, config: Config | None = None, kept: dict[str, Any] | None = None) -> TurnlogApp:
     app = TurnlogApp(config)
-    app.start_with(BrowserScreen(HandLibrary(list(summaries)), HERE, lambda: NOW))  # type: ignore[arg-type]
+    library = HandLibrary(list(summaries))
+    app.start_with(BrowserScreen(library, HERE, lambda: NOW, kept=kept))  # type: ignore[arg-type]
     return app
 
 
@@ -224,9 +226,10 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
         await pilot.press("enter")
         await pilot.press(*"[/b")
         await until(pilot, lambda: "[/b" in str(app.screen.query_one("#remark", Static).content))
-        await pilot.press("escape")
-        await pilot.pause()
-        assert "[/b" in str(app.screen.query_one("#empty", Static).content)
+
+    app = browser(summary("a"), kept={"directory": str(HERE), "filter": "[/b"})
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: "[/b" in str(app.screen.query_one("#empty", Static).content))
 
 
 async def test_a_file_that_is_no_session_is_said_and_the_list_stays(tmp_path: Path) -> None:
