@@ -105,7 +105,7 @@ async def test_the_title_bar_follows_its_facts() -> None:
         assert "2 sessions · 2 agents" in str(app.screen.query_one(TitleBar).render())
 
 
-@pytest.mark.parametrize("keys", [["end"], ["G"], ["pagedown"] * 5, ["j"] * 40, ["down"] * 40])
+@pytest.mark.parametrize("keys", [["end"], ["G"], ["pagedown"] * 5, ["j"] * 60, ["down"] * 60])
 async def test_every_key_of_the_help_can_be_reached_on_a_small_screen(keys: list[str]) -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]

@@ -50,7 +50,8 @@ class HelpScreen(Dialog[None]):
 
     def compose_body(self) -> ComposeResult:
         """The table."""
-        with VerticalScroll(id="keys-scroll", can_focus=False):
+        with VerticalScroll(id="keys-scroll", can_focus=False) as scroll:
+            scroll.styles.max_height = max(1, self.app.size.height - _AROUND)  # a key may come before the first resize
             width = min(_WIDTH, self.app.size.width) - _BESIDE
             yield Static(help_text(self._keys, width), id="dialog-body", markup=False)
 
