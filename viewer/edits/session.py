@@ -227,14 +227,15 @@ def _happened(
             )  # fmt: skip
         return
     command = tool_command(tool) if tool.type == "shell" else None
-    # One that failed without an exit code was never run.
+    # One that failed and tells no exit code is taken for one that was never run.
     never = tool.status is ToolStatus.DENIED or (tool.status is ToolStatus.ERROR and tool.exit_code is None)
     for how, path in shell_changes(command) if command else []:
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
         if os.path.isabs(seen):  # a log in /tmp is no part of the project
             continue
         if never:
-            yield from [Left(seen, _NOT_DONE[tool.status])] * bool(seen)
+            if seen:
+                yield Left(seen, _NOT_DONE[tool.status])
         else:
             yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
 

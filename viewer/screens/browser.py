@@ -345,10 +345,11 @@ class BrowserScreen(RowListScreen):
 
     def _take_all(self, summaries: list[Summary]) -> None:
         """All that the index knows."""
+        typed_before = not self._complete and self._filter.value != self._filter.settled
         self._complete, self._known = True, len(summaries)
         self._shelf.replace(summaries)
         self._show()
-        if self._filter.value != self._filter.settled:
+        if typed_before:  # when it was not known yet whether that leaves anything
             self._find_typed()
 
     def _take(self, batch: list[Summary]) -> None:

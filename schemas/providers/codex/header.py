@@ -22,7 +22,7 @@ _LATEST = 2.0**32
 
 
 def uuid_time(value: object) -> float | None:
-    """The creation time within a version 7 UUID; None for one that nothing was made in."""
+    """The creation time within a version 7 UUID; None for another UUID, and for a time that cannot be."""
     is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
     made = int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else 0.0
     return made if 0 < made < _LATEST else None

@@ -139,7 +139,7 @@ def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[
 def _add_tool(agent: Agent, session: Session, message: Message, use: Use, answer: Answer | None, uses: Uses) -> None:
     tool, facts = agent.tool(use, answer, session.path)
     message.metadata |= clean_value(facts)
-    if tool.diffs and clean_value(use.input) != use.input:
+    if tool.diffs and tool.input != use.input and clean_value(use.input) != use.input:  # an agent may change it, too
         for diff in tool.diffs:
             diff.cleaned = True
     tool.status = uses.judged.get(message.index, tool.status)
