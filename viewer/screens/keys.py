@@ -170,9 +170,7 @@ DIFF: tuple[Key, ...] = (
     Key(("b", "pageup"), "page_up", "back", "a page of the diff up"),
     Key(("d",), "half_down", "half down", "half a page of the diff down"),
     Key(("u",), "half_up", "half up", "half a page of the diff up"),
-    Key(
-        ("tab",), "scope", "exchange", "the exchange of this edit, or the whole session again", footer=1
-    ),
+    Key(("tab",), "scope", "exchange", "the exchange of this edit, or the whole session again", footer=1),
     Key(("y",), "copy", "copy", "copy it as a patch, secrets replaced", footer=1),
     Key(("c",), "copy_as_it_is", "copy as is", "copy the patch as it is, with its secrets"),
     Key(("e",), "write", "write", "write it as a patch for `git apply` to a file", footer=1),
