@@ -74,6 +74,10 @@ class Followed:
         self._figures = _Figures()
         self._stepped = 0.0
         self._seen: tuple[object, ...] = ()
+        self.has_more = True
+        """Whether the last step left something to read or to add up."""
+        self.seat = self._seat()
+        """The facts by which its process is found, as of the last step."""
 
     @property
     def session(self) -> Session:
@@ -90,9 +94,7 @@ class Followed:
         """Tell whether all that there was has been read."""
         return all(follower.loaded for follower in self.followers)
 
-    @property
-    def has_more(self) -> bool:
-        """Tell whether a step leaves something to read or to add up."""
+    def _leaves_more(self) -> bool:
         if self._given is not None:
             return not self.loaded
         return not self.loaded or self._figures.is_at_work or self._files_of[1] < len(self.session.messages)
@@ -102,9 +104,7 @@ class Followed:
         """The time at which it, or a subagent of it, was written last."""
         return max(one.written or 0.0 for one in self.followers if isinstance(one, Follower))
 
-    @property
-    def seat(self) -> Seat:
-        """The facts by which its process is found."""
+    def _seat(self) -> Seat:
         session = self.session
         place, over = session.workspace_root, self.turn.over
         return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
@@ -145,11 +145,11 @@ class Followed:
         self.turn = self._turn(self.follower)
         sources = [path for follower in self.followers for path in follower.sources]
         self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
-        if self._given is not None:
-            return
-        self._note_files()
-        if self.loaded:
-            self._figures.run(self.session, self.touched, seconds)
+        if self._given is None:
+            self._note_files()
+            if self.loaded:
+                self._figures.run(self.session, self.touched, seconds)
+        self.has_more, self.seat = self._leaves_more(), self._seat()
 
     def _find_helpers(self, session: Session, now: float) -> None:
         """Follow the subagents that run: those that are written, or have no result."""
