@@ -461,11 +461,33 @@ def test_many_new_sessions_are_listed_before_they_are_read(machine: Machine, mon
     for number in range(3):
         machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
     shelf = Shelf(machine.home)
-    found, *batches = open_library(machine).refresh()
+    first, found, *batches = open_library(machine).refresh()
     assert [(summary.read, summary.title, summary.blank) for summary in found] == [(False, "", False)] * 3
+    assert [summary.id for summary in first] == [summary.id for summary in found]  # of the only agent that has any
+    shelf.add(first)
     shelf.add(found)
     rows = shelf.rows("", 0.0)
     for batch in batches:
         shelf.add(batch)
     assert sorted(row.summary.id for row in rows if row.summary) == sorted(s.id for batch in batches for s in batch)
     assert all(row.summary.read and row.summary.title for row in rows if row.summary)
+
+
+def test_where_none_was_known_the_newest_of_each_agent_are_listed_while_others_are_looked_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexed, "_MANY", 1)
+    monkeypatch.setattr(indexed, "_FIRST", 2)
+    for number in range(3):
+        machine.session(f"aaaaaaaa-0000-4000-8000-00000000000{number}", ["prompt", "answer"], minute=number)
+    library = open_library(machine)
+    batches = library.refresh()
+    assert sorted(summary.id[-1] for summary in next(batches)) == ["1", "2"]
+    assert not library.problems
+    assert len(next(batches)) == 3
+    for _ in batches:
+        pass
+    machine.session("aaaaaaaa-0000-4000-8000-000000000003", ["prompt", "answer"], minute=3)
+    machine.session("aaaaaaaa-0000-4000-8000-000000000004", ["prompt", "answer"], minute=4)
+    again = list(open_library(machine).refresh())  # what is known stands in the list: only what is new comes
+    assert [len(batch) for batch in again[:1]] == [2]

@@ -15,6 +15,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from heapq import nlargest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 _BATCH_SECONDS = 0.25
 _MANY = 2000
 """More new sessions than these take so long to read that a list shows them before."""
+_FIRST = 200
+"""Sessions of an agent that are shown before those of all agents are found."""
 
 
 def index_path() -> Path:
@@ -130,14 +134,17 @@ class Library:
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Iterator[list[Summary]]:
         """Look for sessions, and index those that are new or changed, newest first; yields them in batches as they
-        are done; many new ones also before, all at once, not read yet. `progress` is called with the bytes read and the
-        bytes there are to read.
+        are done; many new ones also before, not read yet: where none was known the newest of each agent as soon as
+        they are found, then all at once. `progress` is called with the bytes read and the bytes there are to read.
         """
-        from viewer.sessions.discover import discover
+        from viewer.sessions.discover import Found, environment, looking
 
         self._load()
         with uncollected():
-            found = self._found = discover(self._env)
+            found = self._found = Found()
+            for some in looking(found, self._env or environment()):
+                if some and not self._rows and len(found.files) > _MANY:
+                    yield _found_only(nlargest(_FIRST, some, attrgetter("mtime_ns")))
             files = {file.file: file for file in found.files}
             rows = self._rows
             gone = [path for path in rows if path not in files]
@@ -151,13 +158,10 @@ class Library:
         if not gone and not stale and not self._texts:
             return
         from viewer.index.fulltext import text_store
-        from viewer.index.summary import summary_of_found
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
         if len(new := [file for file in stale if file.file not in rows]) > _MANY:
-            with uncollected():
-                found_only = list(map(summary_of_found, new))
-            yield found_only
+            yield _found_only(new)
         with self._store() as store, text_store(self.text_path, self._reader, self.note_text_problem) as text:
             if self._texts:
                 text.start()
@@ -384,6 +388,14 @@ class Library:
     def reader(self) -> str:
         """Name the parsers of today as the index does."""
         return self._reader
+
+
+def _found_only(files: list[SessionFile]) -> list[Summary]:
+    """Summaries of sessions that are not read yet."""
+    from viewer.index.summary import summary_of_found
+
+    with uncollected():
+        return list(map(summary_of_found, files))
 
 
 def _is_as_read(row: Row, file: SessionFile) -> bool:

@@ -173,7 +173,9 @@ class BrowserScreen(RowListScreen):
         return Content.assemble(("●", "$success"), (f" {live} live · {text}", "$text-muted"))
 
     def _reading(self) -> str:
-        """Say how much has been read of what is new."""
+        """Say that sessions are being looked for where none was known, or how much has been read of what is new."""
+        if self._indexed is None and not (self._looked or self._known):
+            return "looking …   "
         if self._indexed is None or not self._indexed[1]:
             return ""
         return f"reading {self._indexed[0] * 100 // self._indexed[1]} %   "

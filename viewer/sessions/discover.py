@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -49,10 +49,16 @@ def environment() -> Environment:
 
 def discover(env: Environment | None = None, agents: Iterable[Provider] | None = None) -> Found:
     """All sessions of all agents. Costs a directory scan; nothing is opened."""
-    env = env or environment()
     found = Found()
+    for _ in looking(found, env or environment(), agents):
+        pass
+    return found
+
+
+def looking(found: Found, env: Environment, agents: Iterable[Provider] | None = None) -> Iterator[list[SessionFile]]:
+    """Fill `found`; yields the session files of each agent when they are found."""
     for provider in present(env) if agents is None else agents:
-        seen: set[Path] = set()
+        seen, before = set[Path](), len(found.files)
         try:
             with guarded():
                 locations = provider.locations(env)
@@ -64,9 +70,9 @@ def discover(env: Environment | None = None, agents: Iterable[Provider] | None =
                 continue
             seen.add(location.path)
             _look(provider, location, found)
+        yield found.files[before:]
     found.files = _unique(found.files)
     found.files.sort(key=attrgetter("mtime_ns", "id"), reverse=True)
-    return found
 
 
 def is_any(env: Environment | None = None) -> bool:
