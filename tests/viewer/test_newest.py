@@ -14,7 +14,7 @@ from tests.viewer.machine import Machine
 from viewer.index.library import Library
 from viewer.output import CallError
 from viewer.sessions import newest
-from viewer.sessions.discover import Found, discover
+from viewer.sessions.discover import Found
 from viewer.sessions.targets import Targets
 
 IDS = [f"{letter * 8}-0000-4000-8000-000000000001" for letter in "abcdef"]
@@ -26,7 +26,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine that is this process's too."""
     machine = Machine(tmp_path)
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: env)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return machine

@@ -62,9 +62,16 @@ def test_what_cannot_be_meant_is_said(typed: str, problem: str) -> None:
     assert parse(typed).problem == problem
 
 
-@pytest.mark.parametrize("typed", ["since:", "since:2", "is:er", "role:th", "lock -", 'lock "', "lock tool:", "=", ""])
+@pytest.mark.parametrize(
+    "typed", ["since:", "since:2", "since:to", "is:er", "role:th", "lock -", 'lock "', "lock tool:", "=", ""]
+)
 def test_what_is_not_typed_to_its_end_is_no_mistake(typed: str) -> None:
     assert parse(typed, typing=True).problem == ""
+
+
+@pytest.mark.parametrize("typed", ["since:abc", "before:tuesday", "is:x"])
+def test_what_nothing_typed_behind_it_can_mend_is_said_at_once(typed: str) -> None:
+    assert parse(typed, typing=True).problem
 
 
 def test_the_last_word_is_a_beginning_while_it_is_typed() -> None:

@@ -175,7 +175,18 @@ def test_json_says_that_it_starts_over(path):
     tail = Tail(path, JsonPrinter(True), whole=True)
     tail.look()
     path.write_bytes(line("user", "u1", "one") + line("user", "u9", "new"))
-    assert changes(tail.look()) == [("restarted", None, None), ("appended", "toy-session:1", "u9")]
+    assert changes(tail.look()) == [
+        ("restarted", None, None), ("appended", "toy-session:0", "u1"), ("appended", "toy-session:1", "u9"),
+    ]  # fmt: skip
+
+
+def test_json_says_all_again_when_its_file_went_away_and_came_back(path):
+    tail = Tail(path, JsonPrinter(True), whole=True)
+    there = changes(tail.look())
+    path.rename(away := path.with_name("away"))
+    assert tail.look() == []
+    away.rename(path)
+    assert changes(tail.look()) == [("restarted", None, None), *there]
 
 
 def test_a_subagent_is_followed_and_named(path, tmp_path):
@@ -363,7 +374,7 @@ def test_a_session_that_goes_on_in_another_file(log, as_json):
     first.printer.next_session(new, old if is_twin(old, new) else None)
     rows = Tail(new, first.printer, whole=True).look()
     if as_json:
-        assert changes(rows) == [("restarted", None, None), ("appended", "toy-session:2", "m9")]
+        assert changes(rows) == [("appended", "toy-session:2", "m9")]
     else:
         assert rows == [f"== the session goes on in {new}", "> goes on"]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from schemas.provider import Environment, SessionFile
 from tests.viewer.machine import Machine
 from viewer.index.library import Library
 from viewer.output import CallError, path_text
-from viewer.sessions.discover import Found, discover
+from viewer.sessions.discover import Found
 from viewer.sessions.targets import Targets
 
 
@@ -67,7 +68,7 @@ def test_what_only_has_an_id_in_its_name_stands_for_none(tmp_path: Path, monkeyp
     bad.parent.mkdir()
     bad.write_text('{"type":[],"payload":{}}\n')
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: env)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert Targets().resolve("aaaaaaaa").path == Targets().resolve(good.stem).path == good
 
@@ -124,7 +125,7 @@ def ids(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     machine.session(B, ["I am B", "yes"])
     machine.session(C, ["I am C", "yes"])
     env = Environment(machine.env, tmp_path, "linux")
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: env)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     if request.param == "index":
@@ -160,6 +161,12 @@ def test_an_id_that_nobody_has(ids: Callable[[str], Path]) -> None:
     for given in ("11111111-4", A + "1", "ess-jso"):
         with pytest.raises(CallError, match="no session whose id begins so"):
             ids(given)
+
+
+@pytest.mark.parametrize("given", ["sess-jsonl-1#3-", "there.jsonl#x"])
+def test_what_is_no_place_is_said_to_be_none(ids: Callable[[str], Path], given: str) -> None:
+    with pytest.raises(CallError, match=re.escape(f"({given[given.index('#') :]} is no place")):
+        ids(given)
 
 
 def test_a_session_that_came_since_the_index_was_made_is_found(ids: Callable[[str], Path], tmp_path: Path) -> None:
@@ -208,7 +215,7 @@ def test_a_folder_is_the_session_in_it(
 ) -> None:
     home = tmp_path / "home"
     sample = import_module(f"tests.fixtures.{name}").samples(home)[0]
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(Environment({}, home, "linux")))
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: Environment({}, home, "linux"))
     folder = sample.path.parent.parent.parent if name == "kimi_code" else sample.path.parent
     inside = sample.path.relative_to(folder)
     if not at_home:
@@ -239,7 +246,7 @@ def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest
     for letter in "ab":
         machine.session(f"{letter * 8}-0000-4000-8000-000000000001", ["x", "y"])
     env = Environment({}, tmp_path, "linux")
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: discover(env))
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: env)
     with pytest.raises(CallError, match=r"a directory with 2 sessions: \.claude/projects/.*, \.claude/projects/"):
         Targets().resolve(str(tmp_path))
     (tmp_path / "none").mkdir()

@@ -39,11 +39,14 @@ def command(clear: bool, as_json: bool) -> int:
 
 
 def _clear(library: Library) -> int:
-    from viewer.index.database import remove
+    from renderers.facts import format_size
+    from viewer.index.database import remove, size_of
 
     for path in (library.path, library.text_path):
+        size = size_of(path)
         if not remove(path):
             raise CallError(f"{path_text(path)}: cannot be deleted")
+        print(f"{path_text(path)}: {f'{format_size(size)} deleted' if size else 'was not there'}")
     return DONE
 
 

@@ -54,7 +54,9 @@ def _removed(changes: list[Change]) -> list[int]:
 
 
 class JsonPrinter:
-    """A line a change. The lines of a subagent have a key more than those of the session: its id."""
+    """A line a change; after `restarted` what was printed of a session counts no more, and all of it follows. The lines
+    of a subagent have a key more than those of the session: its id.
+    """
 
     def __init__(self, whole: bool, place: str = "") -> None:
         self.pieces: list[bytes] = []
@@ -67,16 +69,14 @@ class JsonPrinter:
     def take(self, source: Source, changes: list[Change]) -> None:
         """Print what changed in a session."""
         session, path = source.follower.session, source.follower.path
-        restarted = path in self._printed and _restarted(changes)
         if path not in self._printed:
             self._before[path], self._printed[path] = begin(source, self._whole, self._place), {}
         before, printed = self._before[path], self._printed[path]
         old, writer = self._writers.get(path), self._writer(source)
         keys = session.messages.key
-        if restarted:
+        if old is not None and _restarted(changes):
             self._line(source, writer, "restarted", None, None)
-            for key in printed.keys() - set(keys):
-                del printed[key]
+            printed.clear()
         if old is not None:
             moved = {keys[change.message] for change in changes if change.op is Op.APPENDED}
             for index in _removed(changes):
@@ -92,7 +92,7 @@ class JsonPrinter:
                 continue
             if key not in printed:
                 printed[key] = self._message(source, writer, "appended", index)
-            elif not restarted:
+            elif not _restarted(changes):
                 printed[key] = self._message(source, writer, "updated", index, printed[key])
 
     def _message(

@@ -39,6 +39,8 @@ _PIECE = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """A name in parts, which others write as one word."""
+_BEGUN_TIME = re.compile(r"\d|t$|to|y")
+"""What may become a day or an age."""
 _SHORTEST_PART, _SHORTEST_TYPED = 3, 2
 MARK = "\U000ffffd"
 """How a token begins that no text has: `words_of` leaves none of these characters."""
@@ -344,7 +346,7 @@ def _add_filter(query: Query, piece: re.Match[str], open_ended: bool) -> None:
         try:
             setattr(query, name, since(value))
         except CallError:
-            if open_ended:
+            if open_ended and _BEGUN_TIME.match(value):
                 return
             raise CallError(
                 f"{name}:{one_line(value, 40)}: neither a day (2026-03-01, today) nor an age (12h, 7d)"

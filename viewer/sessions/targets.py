@@ -94,7 +94,7 @@ class Targets:
                 raise CallError("latest: no sessions found (turnlog doctor says where it looked)")
             return Target(newest.path, given)
         if os.sep in given or "/" in given or path.suffix in (".json", ".jsonl", ".zst"):
-            raise CallError(f"{shown(given)}: no such file")
+            raise CallError(f"{shown(given)}: no such file{_no_place(given)}")
         return Target(self._by_id(given).path, given)
 
     def _in_folder(self, folder: Path, given: str) -> Path:
@@ -140,7 +140,7 @@ class Targets:
         if len(exact) == 1 or len(fitting) == 1:
             return (exact or fitting)[0][1]
         if not fitting:
-            raise CallError(f"{shown(given)}: no such file, and no session whose id begins so")
+            raise CallError(f"{shown(given)}: no such file, and no session whose id begins so{_no_place(given)}")
         # Two files can hold one id (a copy in an archive, a revert): then only a path tells them apart.
         times = Counter(name for name, _ in fitting)
         names = [path_text(file.path if times[name] > 1 else name) for name, file in exact or fitting]
@@ -187,6 +187,12 @@ def _is_address(given: str, target: str) -> bool:
 
     source = given_path(target)
     return source.is_file() and given_path(given) in addresses_in(source)
+
+
+def _no_place(given: str) -> str:
+    """Words about what stands behind a `#` and is no place."""
+    target, _, rest = given.rpartition("#")
+    return f" (#{one_line(rest, 20)} is no place: #3, #3.2 and #3-5 are)" if target else ""
 
 
 def given_path(given: str) -> Path:
