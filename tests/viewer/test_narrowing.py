@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from schemas.costs.responses import Response, Source, Tally
 from schemas.message import Flag, Kind
@@ -254,6 +255,16 @@ async def test_the_list_comes_back_as_it_was_left_in_the_same_directory() -> Non
     async with app.run_test(size=(100, 30)):
         assert titles(app)[0] == "Title a"
     assert kept["place"] == str(Path("nowhere/c1.jsonl"))
+
+
+@pytest.mark.parametrize(("keys", "left"), [("a", "a"), ("right a", "b1a"), ("backspace", "")])
+async def test_what_is_typed_takes_the_place_of_the_filter_of_the_last_run(keys: str, left: str) -> None:
+    kept = {"directory": str(HERE), "filter": "b1"}
+    app = listed(summary("a1"), summary("b1"), kept=kept)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: len(titles(app)) == 1)
+        await pilot.press(*keys.split())
+        assert app.screen.query_one(Input).value == left
 
 
 @pytest.mark.parametrize("size", [(80, 24), (140, 45)])

@@ -127,7 +127,8 @@ class BrowserScreen(RowListScreen):
         """Show what the index knows, then look whether it is still so."""
         with self._filter.prevent(Input.Changed):  # which begins at the top
             self._filter.value = self._filter.settled = self._typed
-            self._filter.cursor_position = len(self._typed)
+            self._filter.select_all()  # what one types takes the place of what was kept
+            self._typed = ""
         self._show()
         self._filter.focus()
         # The first picture must be on its way to the terminal before a thread competes with it.
