@@ -18,13 +18,14 @@ from schemas.clean import clean, clean_value, one_line
 from schemas.costs.prices import Prices
 from schemas.figures import format_cost, format_count, short_model
 from schemas.interchange.events import COUNTERS, Event, EventError, event_of
+from schemas.interchange.parser import RecordParser
 from schemas.interchange.rfc3339 import format_time
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.message import Flag, Kind, Message, Part
 from schemas.provider import Format, Head, Reading, Saved
 from schemas.reading import LinesReading, open_file
 from schemas.records import Record, Unreadable
-from schemas.session import Change, Charged, Op, Session
+from schemas.session import Charged, Session
 from schemas.usage import Call, TokenUsage, as_count
 
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
@@ -78,34 +79,26 @@ class EventsProvider(Saved):
 EVENTS = EventsProvider()
 
 
-class EventsParser:
+class EventsParser(RecordParser):
     """Makes the view of events."""
 
     def __init__(self, path: Path) -> None:
-        self.session = Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name)
+        super().__init__(Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name))
         self.session.title = one_line(f"Usage events: {path.name}", 200)
-        self.session.build = self._build
         self.session.charged = self._charged
         self._sources: dict[tuple[str, str], int] = {}
         self._source = array("L")
         """Which of `_sources` (provider and session, as they may be shown) each token group is of."""
+        self._counted = 0
         self._sums = Sums(self.session, self._sources, self._source)
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more lines."""
-        before, counted = len(self.session.messages), len(self.session.groups)
-        for record in records:
-            self._take(record)
-        changes = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
-        if before and len(self.session.groups) > counted:
-            changes.insert(0, Change(Op.UPDATED, _SUMS))
-        return changes
+    def settle(self) -> Iterable[int]:
+        """Return the sums where events came."""
+        counted, self._counted = self._counted, len(self.session.groups)
+        return (_SUMS,) if self._counted > counted else ()
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside the file."""
-        return []
-
-    def _take(self, record: Record) -> None:
+    def take(self, record: Record) -> None:
+        """Take one more line."""
         session, value = self.session, record[3]
         if not session.exchanges:
             open_section(session, "Usage", 0, record)
@@ -140,15 +133,13 @@ class EventsParser:
 
     # -- in words ------------------------------------------------------------------------------------------------------
 
-    def _build(self, session: Session, index: int) -> Message:
-        rows = session.messages
-        span = next(session.spans.chain(rows.span[index]))
-        kind = rows.kind_of(index)
-        message = Message(index, f"{session.id}:{span.line}", kind, rows.exchange[index], rows.when(index))
-        message.flags = Flag(rows.flags[index])
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message of a row."""
+        span = next(session.spans.chain(session.messages.span[index]))
+        message = session.place(Message(index, f"{session.id}:{span.line}", Kind.NOTE, 0), index)
         if index < _FRAME:
             self._build_frame(message)
-        elif kind == Kind.UNKNOWN:
+        elif message.kind == Kind.UNKNOWN:
             message.parts = [Part("text", clean(session.raw(span).decode("utf-8", "replace")))]
         else:
             self._build_event(message, session.record(span))
@@ -169,8 +160,6 @@ class EventsParser:
         session, event = self.session, event_of(value)
         group = session.messages.group[message.index]
         usage = session.groups.usage[group]
-        message.model = session.model_of(message.index)
-        message.group = session.groups.ids[group]
         called = one_line(event.session_id, 200)
         message.label = _row(f"{event.time:%Y-%m-%d %H:%M}", short_model(message.model) or "-", called)
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total)

@@ -207,11 +207,8 @@ def _rows(kind: str, rows: Sequence[Any]) -> str:
 
 def build(session: Session, index: int) -> Message:
     """A page as a message, or its heading."""
-    rows = session.messages
-    page = session.record(next(session.spans.chain(rows.span[index])))
-    kind = rows.kind_of(index)
-    message = Message(index, f"{session.id}:{index}", kind, rows.exchange[index], rows.when(index))
-    message.flags = Flag(rows.flags[index])
+    page = session.record(session.message_spans(index)[0])
+    message = session.place(Message(index, f"{session.id}:{index}", Kind.TEXT, 0), index)
     if message.flags & Flag.OPENER:
         message.label = str(page.get("title", ""))
     else:

@@ -8,15 +8,15 @@ marked as rewound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
+from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_facts import as_text
-from schemas.interchange.session_data_read import key_of
 from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_format import (
     EVENT,
@@ -42,7 +42,7 @@ from schemas.provider import HEAD_BYTES, Reading, beginning
 from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
-from schemas.session import Change, Op, Session, Subagent
+from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of
 
@@ -51,7 +51,6 @@ _MADE_ANEW = ("turnlog", "actors", "signatures", "kind", "source", "title", "pro
 """Keys of a path's meta that a session has a place for, and the one that earlier versions of turnlog wrote."""
 _DEEPEST = 80
 """Subagents within subagents; 79 levels have been seen, and a session must not end in Python's own limit."""
-_OPENERS = (Kind.PROMPT, Kind.COMMAND)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -134,49 +133,6 @@ def read_path(path: Data, file: Path, depth: int = 0) -> Session:
     return parser.session
 
 
-# -- messages ----------------------------------------------------------------------------------------------------------
-
-
-class Builder:
-    """Makes the messages of a path's steps. Those of the last step are kept, since they are asked for in turn."""
-
-    def __init__(self) -> None:
-        self.told = Told()
-        self.source = ""
-        """Who made the session, as the path says it."""
-        self._last: tuple[Data, list[Message]] = {}, []
-
-    def messages(self, line: Data) -> list[Message]:
-        """The messages of a line."""
-        if self._last[0] is not line:
-            step = line.get("Step")
-            made = [_note(line)] if step is None else step_messages(dict_of(step), self.source)
-            self._last = line, made
-        return self._last[1]
-
-    def __call__(self, session: Session, index: int) -> Message:
-        """The message of a row."""
-        rows = session.messages
-        made = self.messages(session.record(next(session.spans.chain(rows.span[index]))))
-        group = rows.group[index]
-        message = made[rows.block[index]]
-        return replace(
-            message,
-            index=index,
-            exchange=rows.exchange[index],
-            model=session.model_of(index),
-            group=session.groups.ids[group] if group < len(session.groups) else None,
-            flags=Flag(rows.flags[index]),
-            metadata=clean_value(message.metadata),
-        )
-
-
-def _note(line: Data) -> Message:
-    """Make a note of what else is in the document, as its first line says it."""
-    note = as_text(dict_of(line.get("PathOpen")).get("note"))
-    return Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))
-
-
 # -- tokens ------------------------------------------------------------------------------------------------------------
 #
 # A group may be a whole round of calls, each of which a step attributes to itself (`attributed_token_usage`); the
@@ -254,14 +210,14 @@ def _plus(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else a + b
 
 
-class ToolpathParser:
+class ToolpathParser(RecordParser):
     """Takes the lines of a stream, any number at a time."""
 
     def __init__(self, path: Path, depth: int = 0) -> None:
-        self.session = Session("toolpath", "Toolpath", path, path.stem)
-        self._builder = Builder()
-        self.session.build = self._builder
-        self.told = self._builder.told
+        super().__init__(Session("toolpath", "Toolpath", path, path.stem))
+        self.told = Told()
+        self._source = ""
+        """Who made the session, as the path says it."""
         self.path_id = ""
         self._depth = depth
         self._opened = self._named = self._old = False
@@ -272,22 +228,20 @@ class ToolpathParser:
         self._group_names: set[str] = set()
         self._repeats: dict[str, int] = {}
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more lines."""
-        before = len(self.session.messages)
-        for record in records:
-            if len(record[3]) != 1:
-                self.session.unknown["line with several keys"] += 1
-                continue
-            ((variant, body),) = record[3].items()
-            self._take_line(variant, dict_of(body), record)
-        updated = self._settle()
-        appended = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
-        return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
+    def messages(self, value: Data) -> list[Message]:
+        """The messages of a line: those of a step, or a note of what else is in the document, as the first says it."""
+        if (step := value.get("Step")) is not None:
+            return step_messages(dict_of(step), self._source)
+        note = as_text(dict_of(value.get("PathOpen")).get("note"))
+        return [Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))]
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside a document."""
-        return []
+    def take(self, record: Record) -> None:
+        """Take one more line."""
+        if len(record[3]) != 1:
+            self.session.unknown["line with several keys"] += 1
+            return
+        ((variant, body),) = record[3].items()
+        self._take_line(variant, dict_of(body), record)
 
     def _take_line(self, variant: str, body: Data, record: Record) -> None:
         if variant == "PathOpen" and not self._opened:
@@ -306,8 +260,8 @@ class ToolpathParser:
         elif variant != "PathClose":
             self.session.unknown[one_line(variant, 60)] += 1
 
-    def _settle(self) -> set[int]:
-        """See which turns are rewound by now. Returns the messages that changed."""
+    def settle(self) -> set[int]:
+        """See which turns are rewound by now; returns the messages that changed."""
         session, flag = self.session, int(Flag.REWOUND)
         updated: set[int] = set()
         for index, rewound in self._branches.marks():
@@ -345,13 +299,13 @@ class ToolpathParser:
         self._hide_signatures(meta)
         self._take_meta(meta)
         if "note" in body:
-            self._add(self._builder.messages(record[3]), record)
+            self.add(record)
 
     def _take_meta(self, patch: Data) -> None:
         """Take the path's meta, or what a later line says it is by now."""
         self._meta |= patch
         meta, session = self._meta, self.session
-        source = self._builder.source = as_text(meta.get("source"))
+        source = self._source = as_text(meta.get("source"))
         graph = dict_of(dict_of(session.metadata.get("toolpath")).get("graphMeta"))
         session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
         session.provider = id_called(source) or "toolpath"
@@ -387,19 +341,17 @@ class ToolpathParser:
         self.told.merges += len(set(parents)) > 1
         if not self._named:
             self._name_session(step)
-        messages = self._builder.messages(record[3])
-        first = len(session.messages)
-        self._add(messages, record, self._model(step))
+        rows = self.add(record, self._model(step))
         said, turns = payload_of(step), list(payloads_of(step, TURN))
-        if not messages:
+        if not rows:
             session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
-        name, rows = as_text(identity_of(step, "step").get("id")), range(first, len(session.messages))
+        name = as_text(identity_of(step, "step").get("id"))
         self._branches.add(name, [clean(parent) for parent in parents], rows if turns else None)
         self._hide_signatures(dict_of(step.get("meta")))
         for turn in turns:  # no producer writes two into a step
             self._count(turn, name, rows, record)
             for row in delegations_of(turn):
-                self._delegate(row, turn, first)
+                self._delegate(row, turn, rows.start)
 
     def _name_session(self, step: Data) -> None:
         """Name the session: its id stands in the address of its conversation."""
@@ -419,29 +371,6 @@ class ToolpathParser:
             return ""
         name = as_text(dict_of(self.told.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
         return "" if name == "unknown" else name
-
-    def _add(self, messages: list[Message], record: Record, model: str = "") -> None:
-        """Add the messages of a step; each prompt opens an exchange."""
-        session = self.session
-        for block, message in enumerate(messages):
-            opens = message.kind in _OPENERS
-            if opens:
-                session.open_exchange(message.kind, message.text)
-            text = message.text if message.tool is None else message.tool.text
-            index = session.add_message(
-                message.kind,
-                key_of(message.id),
-                record,
-                block=block,
-                time=message.timestamp,
-                chars=min(len(text), 0xFFFFFFFF),
-                lines=min(text.count("\n") + bool(text), 0xFFFFFFFF),
-            )
-            session.messages.flags[index] |= message.flags
-            session.messages.model[index] = session.model_index(model)
-            if opens:
-                session.mark_opener(index)
-            session.exchanges[-1].errors += Flag.ERROR in message.flags
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
@@ -539,7 +468,7 @@ class ToolpathParser:
             session.subagents.append(child)
         if turns and child.session is None and self._depth < _DEEPEST:
             steps = [self._as_step(turn, child.id, number) for number, turn in enumerate(turns)]
-            meta = {"kind": KIND, "source": self._builder.source, "actors": self.told.actors}
+            meta = {"kind": KIND, "source": self._source, "actors": self.told.actors}
             path = {"path": {"id": child.id}, "steps": steps, "meta": meta}
             child.session = read_path(path, session.path, self._depth + 1)
             child.session.lineage.parent = session.id
@@ -560,10 +489,10 @@ class ToolpathParser:
             said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
             event: Data = {
                 "id": f"{agent}-{number}",
-                "actor": f"tool:{self._builder.source or 'unknown'}",
+                "actor": f"tool:{self._source or 'unknown'}",
                 "timestamp": None,
             }
-            return {"step": event, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
+            return {"step": event, "change": {f"{self._source}://{agent}": {"structural": said}}}
         if "step" in turn:
             return turn
         role = as_text(turn.get("role")).lower()
@@ -574,4 +503,4 @@ class ToolpathParser:
             "timestamp": turn.get("timestamp"),
         }
         said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
-        return {"step": identity, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
+        return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}
