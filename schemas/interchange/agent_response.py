@@ -18,7 +18,7 @@ from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
 from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, SavedFormat
 from schemas.reading import DocumentReading
 from schemas.records import Record
 from schemas.session import Session
@@ -47,26 +47,6 @@ _KINDS = {"user": Kind.PROMPT, "tool": Kind.OUTPUT, "function": Kind.OUTPUT}
 def is_agent_response(document: object) -> bool:
     """Return whether a JSON value has the one key that the format requires."""
     return isinstance(document, dict) and "final_response" in document
-
-
-class AgentResponseProvider(Saved):
-    """Agent Response documents in the place of an agent: a file of them can be opened like any session."""
-
-    id = "agent-response"
-    name = "Agent Response"
-    counting = "The document names totals of the whole run at most; they count once, for its last message."
-    formats = (Format("Agent Response v1, one JSON document", "an object with final_response"),)
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with `final_response`."""
-        return is_agent_response(head.document)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a document; `start` means nothing, since a document is read whole."""
-        return DocumentReading(path, lambda: AgentResponseParser(path), _records, is_agent_response)
-
-
-AGENT_RESPONSE = AgentResponseProvider()
 
 
 # -- the pieces of a message -------------------------------------------------------------------------------------------
@@ -487,6 +467,16 @@ def _beside(data: dict[str, Any]) -> dict[str, Any]:
     if (role := data.get("role")) not in (None, "system", "user", "assistant"):
         kept["role"] = role
     return kept
+
+
+AGENT_RESPONSE = SavedFormat(
+    "agent-response",
+    "Agent Response",
+    "The document names totals of the whole run at most; they count once, for its last message.",
+    (Format("Agent Response v1, one JSON document", "an object with final_response"),),
+    lambda head: is_agent_response(head.document),
+    lambda path: DocumentReading(path, lambda: AgentResponseParser(path), _records, is_agent_response),
+)
 
 
 def validate_agent_response(document: object) -> Verdict:

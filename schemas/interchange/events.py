@@ -8,6 +8,7 @@ goes under `turnlog`, which other readers pass over (schemas/documents/events.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from schemas.clean import clean, clean_value
 from schemas.interchange.json_text import read_json
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_facts import iso_time
-from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointer, schema_findings
+from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointer, schema_findings, verdict_of
 from schemas.json_output import json_bytes
 from schemas.usage import Call, TokenUsage, as_count
 
@@ -166,57 +167,36 @@ def event_line(response: Response) -> bytes | None:
 
 def validate_events(data: bytes) -> Verdict:
     """Errors and warnings of a file's bytes, in order; each names its line. Blank lines are passed over."""
-    errors: list[Finding] = []
-    warnings: list[Finding] = []
-    count = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        count += 1
-        for path, message, fatal in _line(line):
-            finding = Finding(f"line {number}: {path}" if path else f"line {number}", message)
-            (errors if fatal else warnings).append(finding)
-    if not count:
-        errors.append(Finding("", "there is no event in it"))
-    return Verdict(errors, warnings)
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        return Verdict([Finding("", "there is no event in it")], [])
+    return verdict_of(
+        (Finding(f"line {number}: {path}" if path else f"line {number}", message), fatal)
+        for number, line in lines
+        for path, message, fatal in _line(line)
+    )
 
 
 def _line(line: bytes) -> Iterator[tuple[str, str, bool]]:
-    try:
-        if _is_plain(orjson.loads(line)):
+    with suppress(orjson.JSONDecodeError):  # which is said below, in the words of every check
+        if not any(_faults(orjson.loads(line))):
             return
-    except orjson.JSONDecodeError:
-        pass  # which is said below, in the words of every check
     text = read_json(line)  # by the letter: the quickest parser makes a float of a long integer
     if text.fault:
         yield "", text.fault.replace(" line 1,", ""), True
+    else:
+        yield from _faults(text.value)
+
+
+def _faults(event: object) -> Iterator[tuple[str, str, bool]]:
+    """Yield the faults of an event: place, sentence, and whether it is an error."""
+    if not isinstance(event, dict):
+        yield "", f"an event must be an object, not {kind_of(event)}", True
         return
-    value = text.value
-    if not isinstance(value, dict):
-        yield "", f"an event must be an object, not {kind_of(value)}", True
-        return
-    for finding in schema_findings("events", value):
+    for finding in schema_findings("events", event):
         yield *finding, True
-    yield from _beyond_the_schema(value)
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is a plain event, for which the validator, fifty times as slow, need not be asked."""
-    if not isinstance(value, dict) or not all(isinstance(value.get(key), str) and value[key] for key in _WORDS):
-        return False
-    usage, time = value.get("usage"), value.get("timestamp")
-    if not isinstance(usage, dict) or not isinstance(time, str):
-        return False
-    counts = [usage.get(key) for key in COUNTERS]
-    return all(type(c) is int and c >= 0 for c in counts) and parse_time(time) is not None and time[10] != " "
-
-
-_WORDS = ("provider", "model", "session_id")
-
-
-def _beyond_the_schema(event: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield the faults that a JSON Schema cannot express: place, sentence, and whether it is an error."""
-    for key in _WORDS:
+    # What a JSON Schema cannot express.
+    for key in ("provider", "model", "session_id"):
         if event.get(key) == "":
             yield f"/{key}", f"`{key}` is empty", False
     time = event.get("timestamp")

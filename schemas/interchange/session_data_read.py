@@ -40,7 +40,7 @@ from schemas.interchange.session_data_parts import (
 )
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, SavedFormat
 from schemas.published import id_called, listing_of
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record
@@ -61,33 +61,6 @@ _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
 def is_session_data(document: object) -> bool:
     """Return whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
     return isinstance(document, dict) and "exchanges" in document and len(_REQUIRED & document.keys()) >= 2
-
-
-class SessionDataProvider(Saved):
-    """SessionData documents in the place of an agent: a file of them can be opened like any session."""
-
-    id = "session-data"
-    name = "SessionData"
-    counting = "The document's own figures, each group once."
-    formats = (
-        Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
-
-        The version is not looked at here: a newer document is refused when it is read, with its version named.
-        """
-        return is_session_data(head.document)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a document; `start` means nothing, since a document is read whole. Raises OSError on another version of
-        SessionData than 1.0.
-        """
-        return DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data)
-
-
-SESSION_DATA = SessionDataProvider()
 
 
 def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -486,3 +459,14 @@ def _message(session: Session, index: int, opened: _Opened, number: int, block: 
 def _id(data: dict[str, Any], exchange: Exchange, number: int, block: int) -> str:
     name = as_text(data.get("id")) or f"{exchange.id}/{number}"
     return f"{name}#{block + 1}" if block else name
+
+
+SESSION_DATA = SavedFormat(
+    "session-data",
+    "SessionData",
+    "The document's own figures, each group once.",
+    (Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),),
+    # The version is not looked at here: a newer document is refused when it is read, with its version named.
+    lambda head: is_session_data(head.document),
+    lambda path: DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data),
+)

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +21,9 @@ from schemas.figures import format_cost, format_count
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.interchange.snapshot_make import TOP
-from schemas.interchange.verdicts import Finding, Verdict, explain, schema_findings, shown
+from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, schema_findings, shown, verdict_of
 from schemas.message import Flag, Kind, Message, Part
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, Head, SavedFormat
 from schemas.reading import WholeReading
 from schemas.records import MemoryStore, read_document
 from schemas.session import Session
@@ -47,33 +47,13 @@ def is_snapshot(document: object) -> bool:
     return document.keys() >= _KEYS or len(document.keys() & (_KEYS | _OTHERS)) >= _MANY
 
 
-class SnapshotProvider(Saved):
-    """Snapshots in the place of an agent: one opens as its tables."""
-
-    id = "snapshot"
-    name = "UI Snapshot"
-    counting = "A snapshot holds sums only; which calls they are made of is in the events it was made from."
-    formats = (
-        Format(
-            "UI Snapshot v1, one JSON document",
-            "an object with schema_version and totals, or four other keys of a snapshot",
-        ),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that
-        does not write it at once may be at it just now.
-        """
-        if head.document is not None or head.records:
-            return is_snapshot(head.document)
-        return head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and sum(key in head.data for key in _BEGINNING) > 1
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a snapshot; `start` means nothing, since a document is read whole."""
-        return SnapshotReading(path)
-
-
-SNAPSHOT = SnapshotProvider()
+def _detect(head: Head) -> bool:
+    """Return whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that does
+    not write it at once may be at it just now.
+    """
+    if head.document is not None or head.records:
+        return is_snapshot(head.document)
+    return head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and sum(key in head.data for key in _BEGINNING) > 1
 
 
 class SnapshotReading(WholeReading):
@@ -111,6 +91,21 @@ class SnapshotReading(WholeReading):
             if isinstance(document, dict) and (is_snapshot(document) or "schema_version" in document):
                 return data, _exact(data) or document
         return data, None
+
+
+SNAPSHOT = SavedFormat(
+    "snapshot",
+    "UI Snapshot",
+    "A snapshot holds sums only; which calls they are made of is in the events it was made from.",
+    (
+        Format(
+            "UI Snapshot v1, one JSON document",
+            "an object with schema_version and totals, or four other keys of a snapshot",
+        ),
+    ),
+    _detect,
+    SnapshotReading,
+)
 
 
 def is_supported(version: object) -> bool:
@@ -236,12 +231,8 @@ def validate_snapshot(document: object) -> Verdict:
     if isinstance(document, dict) and "schema_version" in document and not is_supported(document["schema_version"]):
         version = shown(document["schema_version"])
         return Verdict([Finding("/schema_version", f"`schema_version` {version} is not supported, only 1")], [])
-    errors = schema_findings("snapshot", document, _words)
-    warnings: list[Finding] = []
-    if isinstance(document, dict):
-        for finding, fatal in _beyond_the_schema(document):
-            (errors if fatal else warnings).append(finding)
-    return Verdict(errors, warnings)
+    rejected = ((finding, True) for finding in schema_findings("snapshot", document, _words))
+    return verdict_of(chain(rejected, _beyond_the_schema(document) if isinstance(document, dict) else ()))
 
 
 def _words(error: Any) -> Iterator[Finding]:
@@ -250,7 +241,7 @@ def _words(error: Any) -> Iterator[Finding]:
         yield finding._replace(message="`month` must be of the form YYYY-MM") if is_month else finding
 
 
-def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool]]:
+def _beyond_the_schema(document: dict[str, Any]) -> Judged:
     made = document.get("generated_at")
     if isinstance(made, str):
         if parse_time(made) is None:
@@ -271,9 +262,7 @@ def _offset(text: str) -> timedelta:
     return timedelta(hours=int(hours), minutes=int(minutes))
 
 
-def _check_rows(
-    path: str, rows: list[dict[str, Any]], document: dict[str, Any], totals: dict[str, Any]
-) -> Iterator[tuple[Finding, bool]]:
+def _check_rows(path: str, rows: list[dict[str, Any]], document: dict[str, Any], totals: dict[str, Any]) -> Judged:
     for number, row in enumerate(rows):
         yield from _floats(f"{path}/{number}", row, ("tokens", "session_count"))
     tokens = [row.get("tokens") for row in rows]
@@ -301,7 +290,7 @@ def _is_after(before: object, name: object) -> bool:
     return isinstance(before, str) and isinstance(name, str) and before.encode() > name.encode()
 
 
-def _floats(path: str, value: dict[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[Finding, bool]]:
+def _floats(path: str, value: dict[str, Any], keys: tuple[str, ...]) -> Judged:
     """A JSON Schema takes 5.0 for an integer; a reader with typed fields does not."""
     for key in keys:
         if isinstance(count := value.get(key), float) and count.is_integer():

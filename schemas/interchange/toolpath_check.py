@@ -27,14 +27,12 @@ from schemas.interchange.toolpath_format import (
     structural_type,
 )
 from schemas.interchange.toolpath_lineage import in_a_cycle
-from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings, shown
+from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointer, schema_findings, shown, verdict_of
 from schemas.values import dict_of, list_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-Judged = Iterator[tuple[Finding, bool]]
-"""Findings, each with whether it is an error."""
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
 _USAGES = ("token_usage", "attributed_token_usage")
@@ -46,7 +44,7 @@ def validate_toolpath(document: object) -> Verdict:
     root = _root(document)
     if root is not None:
         return Verdict([root], [])
-    return _verdict(_check(document))
+    return verdict_of(_check(document))
 
 
 def validate_stream(data: bytes) -> Verdict:
@@ -56,7 +54,7 @@ def validate_stream(data: bytes) -> Verdict:
         return Verdict(found.errors, found.warnings)
     at = _Lines(found.places)
     document = {"graph": {"id": ""}, "paths": [found.path]}
-    verdict = _verdict((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
+    verdict = verdict_of((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
     return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
 
 
@@ -73,15 +71,6 @@ class _Lines:
             if (place := self._places.get("/".join(parts[:end]))) is not None:
                 return place + "".join(f"/{part}" for part in parts[end:])
         return ""
-
-
-def _verdict(found: Judged) -> Verdict:
-    """Each finding once, and none as a warning that is an error: both schemas may reject the same thing."""
-    errors: dict[Finding, None] = {}
-    warnings: dict[Finding, None] = {}
-    for finding, fatal in found:
-        (errors if fatal else warnings)[finding] = None
-    return Verdict(list(errors), [finding for finding in warnings if finding not in errors])
 
 
 def _root(document: object) -> Finding | None:

@@ -40,6 +40,19 @@ class Verdict(NamedTuple):
         return not self.errors
 
 
+Judged = Iterable[tuple[Finding, bool]]
+"""Findings, each with whether it is an error."""
+
+
+def verdict_of(found: Judged) -> Verdict:
+    """Each finding once, and none as a warning that is an error: several rules may reject the same thing."""
+    errors: dict[Finding, None] = {}
+    warnings: dict[Finding, None] = {}
+    for finding, fatal in found:
+        (errors if fatal else warnings)[finding] = None
+    return Verdict(list(errors), [finding for finding in warnings if finding not in errors])
+
+
 Test = Callable[[Any], bool]
 Words = Callable[["ValidationError"], Iterable[Finding]]
 """Says an error of the jsonschema package in plain words."""
