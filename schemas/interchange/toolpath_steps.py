@@ -54,38 +54,11 @@ _MARKED = (
 )
 """User turns that nobody typed: how their text begins, their kind, their label."""
 _HIDDEN = frozenset(
-    [
-        "agent_message",
-        "ai-title",
-        "attachment",
-        "agent_reasoning",
-        "custom-title",
-        "exec_command_begin",
-        "exec_command_end",
-        "file-history-snapshot",
-        "ghost_snapshot",
-        "item_completed",
-        "last-prompt",
-        "mcp_tool_call_begin",
-        "mcp_tool_call_end",
-        "patch_apply_begin",
-        "patch_apply_end",
-        "permission-mode",
-        "progress",
-        "queue-operation",
-        "session_meta",
-        "session_info",
-        "task_complete",
-        "task_started",
-        "token_count",
-        "turn_context",
-        "turn_complete",
-        "turn_started",
-        "turnlog.exchange",
-        "turnlog.group",
-        "user_message",
-        "world_state",
-    ]
+    """agent_message ai-title attachment agent_reasoning custom-title exec_command_begin exec_command_end
+    file-history-snapshot ghost_snapshot item_completed last-prompt mcp_tool_call_begin mcp_tool_call_end
+    patch_apply_begin patch_apply_end permission-mode progress queue-operation session_meta session_info
+    task_complete task_started token_count turn_context turn_complete turn_started turnlog.exchange
+    turnlog.group user_message world_state""".split()  # noqa: SIM905
 )
 """Events that repeat what the turns say, or hold nothing to read."""
 _COMPACTIONS = frozenset({"compact_boundary", "compacted", "compaction", "context_compacted", "microcompact_boundary"})

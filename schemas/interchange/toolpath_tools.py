@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified
-from schemas.interchange.session_data_parts import asked_changes
+from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
 from schemas.interchange.toolpath_format import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.published import published_of, tool_type
@@ -97,7 +96,8 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
     if tool.status in _FAILED:
         return
     writes = use["category"] == "file_write" or (use["category"] is None and tool.type == "write")
-    for diff in tool.diffs or (asked_changes(use["name"], use["input"]) if writes else []):
+    asked = changes_asked(use["input"], use["name"]) or [FileDiff(path_asked(use["input"]))]
+    for diff in tool.diffs or (asked if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
