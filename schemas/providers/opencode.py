@@ -133,11 +133,12 @@ class OpenCode(Stores):
                 label = text_of(part.get("filename")) or text_of(part.get("uri")) or text_of(part.get("url"))[:200]
                 yield Say(Kind.CONTEXT, id=name, label=f"Attached {label or 'a file'}", images=_images([part]))
             case "subtask":
-                label = f"Subtask for {text_of(part.get('agent'))}"
-                yield Say(Kind.PROMPT, text_of(part.get("prompt")), label, id=name)
+                yield Say(
+                    Kind.PROMPT, text_of(part.get("prompt")), f"Subtask for {text_of(part.get('agent'))}", id=name
+                )
             case "retry":
-                label = f"Attempt {whole(part.get('attempt')) or '?'} failed"
-                yield Say(Kind.NOTE, _failure(part.get("error")).text, label, id=name)
+                count = whole(part.get("attempt")) or "?"
+                yield Say(Kind.NOTE, _failure(part.get("error")).text, f"Attempt {count} failed", id=name)
             # What is being written, figures that the message has, changes that the tool uses tell.
             case "text" | "reasoning" | "agent" | "step-start" | "step-finish" | "snapshot" | "patch":
                 pass
@@ -270,8 +271,7 @@ class OpenCodeStream(Stream, OpenCode):
 
     def facts(self, record: Data) -> Data:
         """The message, which is one step."""
-        step = text_of(dict_of(record.get("part")).get("messageID"))
-        return {"messageId": step} if step else {}
+        return {"messageId": step} if (step := text_of(dict_of(record.get("part")).get("messageID"))) else {}
 
     def read(self, record: Data) -> Iterator[Item]:
         """A line is read by its part, whatever its own type."""
