@@ -133,9 +133,8 @@ class OpenCode(Stores):
                 label = text_of(part.get("filename")) or text_of(part.get("uri")) or text_of(part.get("url"))[:200]
                 yield Say(Kind.CONTEXT, id=name, label=f"Attached {label or 'a file'}", images=_images([part]))
             case "subtask":
-                yield Say(
-                    Kind.PROMPT, text_of(part.get("prompt")), f"Subtask for {text_of(part.get('agent'))}", id=name
-                )
+                label = f"Subtask for {text_of(part.get('agent'))}"
+                yield Say(Kind.PROMPT, text_of(part.get("prompt")), label, id=name)
             case "retry":
                 count = whole(part.get("attempt")) or "?"
                 yield Say(Kind.NOTE, _failure(part.get("error")).text, f"Attempt {count} failed", id=name)
@@ -227,10 +226,9 @@ def _images(parts: Iterable[Any]) -> list[Part]:
     """Return the images among some files."""
     found = []
     for file in map(dict_of, parts):
-        if text_of(file.get("mime")).startswith("image/"):
-            url = text_of(file.get("url")) or text_of(file.get("uri"))
-            data = url.partition(";base64,")[2] or file.get("data")
-            found.append(image_part(file.get("mime"), data, file.get("filename")))
+        if text_of(kind := file.get("mime")).startswith("image/"):
+            data = (text_of(file.get("url")) or text_of(file.get("uri"))).partition(";base64,")[2]
+            found.append(image_part(kind, data or file.get("data"), file.get("filename")))
     return found
 
 
