@@ -17,10 +17,11 @@ import orjson
 from schemas.clean import clean, clean_value
 from schemas.interchange.json_text import read_json
 from schemas.interchange.rfc3339 import parse_time
-from schemas.interchange.session_data_facts import iso_time
-from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointer, schema_findings, verdict_of
+from schemas.interchange.session_data_facts import as_text, iso_time
+from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointed, schema_findings, verdict_of
 from schemas.json_output import json_bytes
 from schemas.usage import Call, TokenUsage, as_count
+from schemas.values import dict_of, given
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response
@@ -111,10 +112,8 @@ def event_of(value: object, line: int = 0) -> Event:
     if not isinstance(usage, dict):
         raise EventError(line, f"`usage` is {'not an object' if 'usage' in value else 'missing'}")
     fresh, output, write, read, tool_in, tool_out = (_count(usage, key, line) for key in COUNTERS)
-    ours = value.get("turnlog")
-    hour = as_count(ours.get("cache_write_1h_tokens")) if isinstance(ours, dict) else None
-    agent = ours.get("agent") if isinstance(ours, dict) else None
-    agent = clean(agent) if isinstance(agent, str) and agent else None
+    ours = dict_of(value.get("turnlog"))
+    hour, agent = as_count(ours.get("cache_write_1h_tokens")), as_text(ours.get("agent")) or None
     provider, model, session_id = (clean(value[key]) for key in ("provider", "model", "session_id"))
     return Event(provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
 
@@ -136,30 +135,21 @@ def event_line(response: Response) -> bytes | None:
     if time is None or not response.dated:
         return None
     usage, call = response.usage, response.call
-    counts: dict[str, int | None] = {
-        "input_tokens": call.usage.input,
-        "output_tokens": call.usage.output,
-        "cache_write_tokens": call.usage.cache_write,
-        "cache_read_tokens": call.usage.cache_read,
-        "tool_input_tokens": call.tool_input,
-        "tool_output_tokens": call.tool_output,
-    }
-    ours: dict[str, Any] = {"group": response.group}
-    if response.agent:
-        ours["agent"] = response.agent
-    if usage.reasoning is not None:
-        ours["reasoning_tokens"] = usage.reasoning
-    if usage.cache_write_1h is not None:
-        ours["cache_write_1h_tokens"] = usage.cache_write_1h
-    pieces = zip(counts, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
-    if unknown := [key for key, count in pieces if count is None]:
-        ours["unknown"] = unknown
+    fresh, output, read, write = call.usage[:4]
+    counts = (fresh, output, write, read, call.tool_input, call.tool_output)
+    pieces = zip(COUNTERS, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
+    ours = {"group": response.group} | given(
+        agent=response.agent or None,
+        reasoning_tokens=usage.reasoning,
+        cache_write_1h_tokens=usage.cache_write_1h,
+        unknown=[key for key, count in pieces if count is None] or None,
+    )
     event = {
         "provider": response.provider,
         "model": response.model or UNKNOWN_MODEL,
         "session_id": response.session.id,
         "timestamp": time,
-        "usage": {key: count or 0 for key, count in counts.items()},
+        "usage": {key: count or 0 for key, count in zip(COUNTERS, counts, strict=True)},
         "turnlog": ours,
     }
     return json_bytes(event) + b"\n"
@@ -208,9 +198,5 @@ def _faults(event: object) -> Iterator[tuple[str, str, bool]]:
                 "`timestamp` must be an RFC 3339 time with an offset, such as 2026-02-19T22:12:00Z",
                 True,
             )
-    said = event.get("usage")
-    usage = said if isinstance(said, dict) else {}
-    for key in COUNTERS:
-        # A JSON Schema takes 5.0 for an integer, the format's own reader does not.
-        if isinstance(count := usage.get(key), float) and count.is_integer():
-            yield pointer(["usage", key]), f"`{key}` must be an integer, not a number with a point", True
+    for finding, fatal in pointed("/usage", dict_of(event.get("usage")), COUNTERS):
+        yield *finding, fatal

@@ -20,6 +20,7 @@ from schemas.figures import format_cost, format_count, short_model
 from schemas.interchange.events import COUNTERS, Event, EventError, event_of
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.rfc3339 import format_time
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.message import Flag, Kind, Message, Part
 from schemas.provider import Format, SavedFormat
@@ -27,6 +28,7 @@ from schemas.reading import LinesReading, open_file
 from schemas.records import Record, Unreadable
 from schemas.session import Charged, Session
 from schemas.usage import Call, TokenUsage, as_count
+from schemas.values import dict_of, list_of
 
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
 _OTHERS = frozenset({"type", "role", "message", "payload", "event"})
@@ -176,17 +178,14 @@ def group_name(session: Session, record: Record) -> str:
     """The id of an event's token group: the one that turnlog wrote, else its place in this very file, so that it is no
     copy of anything elsewhere.
     """
-    ours = record[3].get("turnlog")
-    name = ours.get("group") if isinstance(ours, dict) else None
-    return clean(name) if isinstance(name, str) and name else f"{clean(str(session.path))}:{record[0]}"
+    name = as_text(dict_of(record[3].get("turnlog")).get("group"))
+    return name or f"{clean(str(session.path))}:{record[0]}"
 
 
 def usage_of(event: Event, value: dict[str, Any]) -> TokenUsage:
     """An event's tokens as a session counts them: those of tools belong to input and output."""
-    ours = value.get("turnlog")
-    ours = ours if isinstance(ours, dict) else {}
-    unknown = ours.get("unknown")
-    unknown = unknown if isinstance(unknown, list) else []
+    ours = dict_of(value.get("turnlog"))
+    unknown = list_of(ours.get("unknown"))
 
     def known(count: int, key: str) -> int | None:
         return None if not count and key in unknown else count

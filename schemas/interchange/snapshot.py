@@ -21,7 +21,7 @@ from schemas.figures import format_cost, format_count
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.interchange.snapshot_make import TOP
-from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, schema_findings, shown, verdict_of
+from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointed, schema_findings, shown, verdict_of
 from schemas.message import Flag, Kind, Message, Part
 from schemas.provider import Format, Head, SavedFormat
 from schemas.reading import WholeReading
@@ -248,9 +248,8 @@ def _beyond_the_schema(document: dict[str, Any]) -> Judged:
             yield Finding("/generated_at", "`generated_at` must be an RFC 3339 time with an offset"), True
         elif made[-1] not in "Zz" and timedelta() != _offset(made):
             yield Finding("/generated_at", "`generated_at` should be in UTC"), False
-    totals = document.get("totals")
-    totals = totals if isinstance(totals, dict) else {}
-    yield from _floats("/totals", totals, ("tokens", "session_count", "skipped_unpriced_count"))
+    totals = dict_of(document.get("totals"))
+    yield from pointed("/totals", totals, ("tokens", "session_count", "skipped_unpriced_count"))
     for name in _TABLES:
         rows = document.get(name)
         if isinstance(rows, list):
@@ -264,7 +263,7 @@ def _offset(text: str) -> timedelta:
 
 def _check_rows(path: str, rows: list[dict[str, Any]], document: dict[str, Any], totals: dict[str, Any]) -> Judged:
     for number, row in enumerate(rows):
-        yield from _floats(f"{path}/{number}", row, ("tokens", "session_count"))
+        yield from pointed(f"{path}/{number}", row, ("tokens", "session_count"))
     tokens = [row.get("tokens") for row in rows]
     counts = [count for count in tokens if type(count) is int]
     if len(counts) != len(tokens):
@@ -288,10 +287,3 @@ def _check_rows(path: str, rows: list[dict[str, Any]], document: dict[str, Any],
 def _is_after(before: object, name: object) -> bool:
     """Return whether the name of a row should stand before that of the row above it."""
     return isinstance(before, str) and isinstance(name, str) and before.encode() > name.encode()
-
-
-def _floats(path: str, value: dict[str, Any], keys: tuple[str, ...]) -> Judged:
-    """A JSON Schema takes 5.0 for an integer; a reader with typed fields does not."""
-    for key in keys:
-        if isinstance(count := value.get(key), float) and count.is_integer():
-            yield Finding(f"{path}/{key}", f"`{key}` must be an integer, not a number with a point"), True

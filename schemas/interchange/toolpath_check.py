@@ -52,25 +52,18 @@ def validate_stream(data: bytes) -> Verdict:
     found = assemble(data)
     if found.path is None:
         return Verdict(found.errors, found.warnings)
-    at = _Lines(found.places)
+
+    def at(path: str) -> str:
+        """A place in the only path of a document as the place in the stream that it was read from."""
+        parts = path.removeprefix("/paths/0").split("/")
+        for end in range(len(parts), 1, -1):
+            if (place := found.places.get("/".join(parts[:end]))) is not None:
+                return place + "".join(f"/{part}" for part in parts[end:])
+        return ""
+
     document = {"graph": {"id": ""}, "paths": [found.path]}
     verdict = verdict_of((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
     return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
-
-
-class _Lines:
-    """Places in the only path of a document as places in the stream that it was read from."""
-
-    def __init__(self, places: dict[str, str]) -> None:
-        self._places = places
-
-    def __call__(self, path: str) -> str:
-        inside = path.removeprefix("/paths/0")
-        parts = inside.split("/")
-        for end in range(len(parts), 1, -1):
-            if (place := self._places.get("/".join(parts[:end]))) is not None:
-                return place + "".join(f"/{part}" for part in parts[end:])
-        return ""
 
 
 def _root(document: object) -> Finding | None:

@@ -155,34 +155,27 @@ class Run:
     """The session's token groups that were made of it, once its total was said."""
 
 
-@dataclass(slots=True)
-class CallUsage:
-    """One call of a run: its messages, its tokens, and the record that says so."""
-
-    messages: list[int]
-    usage: TokenUsage
-    record: Record
+CallUsage = tuple[list[int], TokenUsage, Record]
+"""One call of a run: its messages, its tokens, and the record that says so."""
 
 
 def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
     """The calls, which add up to the total; one where nothing is attributed, or more than there is."""
     shares = [share for _, share, _ in run.turns if share is not None and share.total]
-    rest = _rest(total, shares)
+    rest, last = _rest(total, shares), run.turns[-1][2]
     if not shares or rest is None:
-        return [CallUsage([index for messages, _, _ in run.turns for index in messages], total, run.turns[-1][2])]
+        return [([index for messages, _, _ in run.turns for index in messages], total, last)]
     calls: list[CallUsage] = []
     waiting: list[int] = []
     for messages, share, record in run.turns:
         waiting.extend(messages)
         if share is not None and share.total:
-            calls.append(CallUsage(waiting, _as_known(share, total), record))
+            calls.append((waiting, _as_known(share, total), record))
             waiting = []
-    if rest.total:
-        calls.append(CallUsage(waiting, rest, run.turns[-1][2]))
-    else:  # thinking is a part of the output; it can be said of the total alone
-        calls[-1].messages.extend(waiting)
-        calls[-1].usage = calls[-1].usage._replace(reasoning=_plus(calls[-1].usage.reasoning, rest.reasoning))
-    return calls
+    if not rest.total:  # thinking is a part of the output; it can be said of the total alone
+        before, usage, last = calls.pop()
+        waiting, rest = before + waiting, usage + TokenUsage(reasoning=rest.reasoning)
+    return [*calls, (waiting, rest, last)]
 
 
 def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
@@ -204,10 +197,6 @@ def _rest(total: TokenUsage, shares: list[TokenUsage]) -> TokenUsage | None:
 def _as_known(share: TokenUsage, total: TokenUsage) -> TokenUsage:
     """A share without figures that the total does not have: what is unknown of the whole must stay so."""
     return TokenUsage(*(None if whole is None else part for part, whole in zip(share, total, strict=True)))
-
-
-def _plus(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b
 
 
 class ToolpathParser(RecordParser):
@@ -393,7 +382,7 @@ class ToolpathParser(RecordParser):
         session = self.session
         if run.total is None:
             calls = calls_of(run, usage)
-            run.groups = [self._group(group or name, call.usage, call.messages, call.record) for call in calls]
+            run.groups = [self._group(group or name, *call) for call in calls]
             if any(share is not None for _, share, _ in run.turns):
                 self._note_round(run.groups)
             run.total = usage
@@ -433,10 +422,10 @@ class ToolpathParser(RecordParser):
             for index in messages:
                 session.join_group(index, self._run_group)
         else:
-            self._run_group = self._group(name, usage, messages, record)
+            self._run_group = self._group(name, messages, usage, record)
         self._run_model = model
 
-    def _group(self, name: str, usage: TokenUsage, messages: Sequence[int], record: Record) -> int:
+    def _group(self, name: str, messages: Sequence[int], usage: TokenUsage, record: Record) -> int:
         session = self.session
         number, free = self._repeats.get(name, 1), name
         while free in self._group_names:  # the format's own producer gives each run of one message's turns a total
