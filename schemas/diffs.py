@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from schemas.clean import clean
+from schemas.slices import FILE_INPUTS
 from schemas.values import dict_of, list_of, text_of
 
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -225,13 +226,10 @@ def diff_from_json(data: object) -> FileDiff | None:
     return diff
 
 
-_PATHS = ("filePath", "file_path", "path", "filepath", "target_file", "notebook_path", "target_notebook", "filename")
-
-
 def path_asked(given: object) -> str:
     """The file that a tool is asked to change; empty where its input names none, or asks to see it."""
     said = dict_of(given)
-    return "" if said.get("command") == "view" else _first(said, _PATHS)
+    return "" if said.get("command") == "view" else _first(said, FILE_INPUTS)
 
 
 def changes_asked(given: object, name: str = "") -> list[FileDiff]:
