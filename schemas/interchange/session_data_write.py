@@ -9,8 +9,8 @@ back. Session -> document -> Session -> document loses nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -43,8 +43,13 @@ EPOCH = "1970-01-01T00:00:00Z"
 """Stands where SessionData requires the time of creation and none is known."""
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
 
-Edit = Callable[[Any], Any]
-"""Changes a JSON value, with its members' names, on its way out: redaction."""
+_Value = TypeVar("_Value")
+
+
+class Edit(Protocol):
+    """Changes a JSON value, with its members' names, on its way out: redaction."""
+
+    def __call__(self, value: _Value, /) -> _Value: ...
 
 
 def to_session_data(

@@ -251,14 +251,13 @@ class ToolpathWriter:
     def graph(self) -> Data:
         """Return what stands around the paths: the graph's id and meta, and the paths that were only referred to."""
         refs = self._kept.get("refs")
-        graph: Data = self._edit(
+        return self._edit(
             {
                 "graph": {"id": as_text(self._kept.get("graph")) or self.path_id},
                 "meta": sound_meta(self._kept.get("graphMeta")),
                 "refs": [{"$ref": ref} for ref in (refs if isinstance(refs, list) else ()) if isinstance(ref, str)],
             }
         )
-        return graph
 
     def identity(self) -> Data:
         """The path's own object."""
@@ -273,8 +272,7 @@ class ToolpathWriter:
             identity["base"] = base
         if graph_ref := as_text(kept.get("graphRef")):
             identity["graph_ref"] = graph_ref
-        edited: Data = self._edit(identity)
-        return edited
+        return self._edit(identity)
 
     def meta(self) -> Data:
         """The path's meta object."""
@@ -289,8 +287,7 @@ class ToolpathWriter:
             meta["producer"] = {"name": name, "version": session.version}
         if self._files:
             meta["files_changed"] = sorted(self._files)
-        edited: Data = self._edit(meta)
-        return edited | {"actors": self._actor_definitions()}
+        return self._edit(meta) | {"actors": self._actor_definitions()}
 
     def _model_actors(self) -> dict[str, str]:
         """For each model its actor: the pattern allows few characters, and two models must not become one."""
@@ -310,8 +307,7 @@ class ToolpathWriter:
         source = self._source.name
         if self._told is not None:
             said = {name: sound_actor(about) for name, about in self._told.actors.items() if is_actor(name)}
-            edited: Data = self._edit(said)
-            return edited
+            return self._edit(said)
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
         for model, actor in self._actors.items():
             actors[actor] = self._edit({"name": model, "provider": source, "model": model})
@@ -432,14 +428,14 @@ class ToolpathWriter:
 
     def _edited(self, said: Data) -> Data:
         """A payload after redaction, of which the format's own words stay."""
-        edited: Data = self._edit(said)
+        edited = self._edit(said)
         edited["type"] = said["type"]
         for use, was in zip(edited.get("tool_uses", ()), said.get("tool_uses", ()), strict=False):
             use["category"] = was["category"]
         return edited
 
     def _edited_writes(self, writes: Data) -> Data:
-        edited: Data = self._edit(writes)
+        edited = self._edit(writes)
         for part in edited.values():
             part["structural"]["type"] = WRITE
         self._files.update(edited)
@@ -525,8 +521,7 @@ class ToolpathWriter:
 
     @property
     def _artifact(self) -> str:
-        artifact: str = self._edit(f"{self._source.name}://{self.session.id or 'session'}")
-        return artifact
+        return self._edit(f"{self._source.name}://{self.session.id or 'session'}")
 
     def _name(self, name: str) -> str:
         """An id that no step has."""
@@ -545,8 +540,8 @@ class ToolpathWriter:
         for offset, line in _lines_in(self.session):
             if "Step" not in line:
                 continue
-            whole, cut = cut_deep(dict_of(line["Step"]), _DEEPEST)
-            self._lost["subagent session"] += cut
+            whole = dict_of(line["Step"])
+            self._lost["subagent session"] += cut_deep(whole, _DEEPEST)
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
             step = sound_step(edited)
