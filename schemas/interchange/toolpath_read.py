@@ -17,6 +17,7 @@ from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_facts import as_text
+from schemas.interchange.session_data_write import Names
 from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_format import (
     EVENT,
@@ -214,8 +215,7 @@ class ToolpathParser(RecordParser):
         self._branches = Branches()
         self._run = Run()
         self._run_group = self._run_model = -1
-        self._group_names: set[str] = set()
-        self._repeats: dict[str, int] = {}
+        self._group_names = Names()
 
     def messages(self, value: Data) -> list[Message]:
         """The messages of a line: those of a step, or a note of what else is in the document, as the first says it."""
@@ -383,8 +383,8 @@ class ToolpathParser(RecordParser):
         if run.total is None:
             calls = calls_of(run, usage)
             run.groups = [self._group(group or name, *call) for call in calls]
-            if any(share is not None for _, share, _ in run.turns):
-                self._note_round(run.groups)
+            if any(share is not None for _, share, _ in run.turns):  # they are calls of the document's group
+                session.rounds |= dict.fromkeys(run.groups, session.groups.ids[run.groups[0]])
             run.total = usage
         else:  # a total of the group was said too early
             more = run.total.largest(usage)
@@ -393,10 +393,6 @@ class ToolpathParser(RecordParser):
             run.total = more
             for index in messages:
                 session.join_group(index, last)
-
-    def _note_round(self, groups: list[int]) -> None:
-        """Note that token groups are calls of one of the document's groups."""
-        self.session.rounds |= dict.fromkeys(groups, self.session.groups.ids[groups[0]])
 
     def _usage_of(self, said: Data, key: str) -> TokenUsage | None:
         value = said.get(key)
@@ -427,15 +423,10 @@ class ToolpathParser(RecordParser):
 
     def _group(self, name: str, messages: Sequence[int], usage: TokenUsage, record: Record) -> int:
         session = self.session
-        number, free = self._repeats.get(name, 1), name
-        while free in self._group_names:  # the format's own producer gives each run of one message's turns a total
-            number += 1
-            free = f"{name}#{number}"
-        self._group_names.add(free)
-        self._repeats[name] = number
         latest = messages[-1] if messages else len(session.messages) - 1
         model = session.messages.model[latest] if latest >= 0 else 0
-        group = session.add_group(free, usage, record, model=model)
+        # The format's own producer gives each run of one message's turns a total.
+        group = session.add_group(self._group_names.free(name), usage, record, model=model)
         for index in messages:
             session.join_group(index, group)
         if messages and (ended := session.messages.exchange[latest]) != session.groups.exchange[group]:
@@ -474,22 +465,15 @@ class ToolpathParser(RecordParser):
         """A subagent's turn as a step: it is one, stands by itself as the payload of one, or is something else (the
         schema says nothing of what `turns` holds), which becomes an event so that it can be read.
         """
-        if not isinstance(turn, dict):
-            said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
-            event: Data = {
-                "id": f"{agent}-{number}",
-                "actor": f"tool:{self._source or 'unknown'}",
-                "timestamp": None,
-            }
-            return {"step": event, "change": {f"{self._source}://{agent}": {"structural": said}}}
-        if "step" in turn:
+        if isinstance(turn, dict) and "step" in turn:
             return turn
-        role = as_text(turn.get("role")).lower()
-        model = as_text(turn.get("model")) or "unknown"
-        identity = {
-            "id": as_text(turn.get("id")) or f"{agent}-{number}",
-            "actor": "human:user" if role == "user" else f"agent:{model}",
-            "timestamp": turn.get("timestamp"),
-        }
-        said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
+        held = dict_of(turn)
+        role, model = as_text(held.get("role")).lower(), as_text(held.get("model")) or "unknown"
+        actor = "human:user" if role == "user" else f"agent:{model}"
+        said = {key: value for key, value in held.items() if key not in ("id", "timestamp")} | {"type": TURN}
+        if not isinstance(turn, dict):
+            actor = f"tool:{self._source or 'unknown'}"
+            said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
+        name = as_text(held.get("id")) or f"{agent}-{number}"
+        identity = {"id": name, "actor": actor, "timestamp": held.get("timestamp")}
         return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}

@@ -89,8 +89,9 @@ def fit(value: Any, rule: Any, named: Data) -> Any:
     kind, choice = rule.get("type"), rule.get("enum")
     if choice is not None:
         return value if value in choice else None if None in choice else _NOTHING
-    if kind == "string":
-        return _as_string(value, rule)
+    if kind == "string":  # texts in parts are a text
+        text = value if isinstance(value, str) else words_of(value)
+        return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
     if kind == "boolean":
         return value if isinstance(value, bool) else _NOTHING
     if kind == "array":
@@ -102,12 +103,6 @@ def _resolved(rule: Any, named: Data) -> Data:
     """A rule, or what it refers to; one that takes everything is empty."""
     said = dict_of(rule)
     return named[said["$ref"].rpartition("/")[2]] if "$ref" in said else said
-
-
-def _as_string(value: object, rule: Data) -> object:
-    """Texts in parts are a text."""
-    text = value if isinstance(value, str) else words_of(value)
-    return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
 
 
 def _as_list(value: object, rule: Data, named: Data) -> object:

@@ -22,7 +22,7 @@ from schemas.interchange.toolpath_format import (
     payloads_of,
     structural_type,
 )
-from schemas.interchange.toolpath_tools import read_writes, type_of
+from schemas.interchange.toolpath_tools import read_writes, type_of, writes_of
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
 from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
@@ -201,11 +201,10 @@ def _tool(use: Data, said: Data, change: Data, provider: str) -> Message:
 def _texts(change: Data, use_id: object) -> Data:
     """The whole texts of the files that a tool use changed, by path: a diff has only some lines of them."""
     texts: Data = {}
-    for path, part in change.items():
-        if structural_type(part) == WRITE and part["structural"].get("tool_id") == use_id:
-            said = part["structural"]
-            if said.get("operation") != "add" and (whole := {k: said[k] for k in ("before", "after") if k in said}):
-                texts[path] = whole
+    for path, part in writes_of(change, use_id):
+        said = part["structural"]
+        if said.get("operation") != "add" and (whole := {k: said[k] for k in ("before", "after") if k in said}):
+            texts[path] = whole
     return texts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
@@ -128,12 +129,14 @@ def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
 
 def read_writes(change: dict[str, Any], use_id: object) -> list[FileDiff]:
     """The files that a tool use changed, as the artifacts beside its turn tell it."""
-    diffs: list[FileDiff] = []
+    return [read_write(path, part) for path, part in writes_of(change, use_id)]
+
+
+def writes_of(change: dict[str, Any], use_id: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The artifacts of a step that say what a tool use wrote, each with its path."""
     for path, part in change.items():
-        if structural_type(part) != WRITE or part["structural"].get("tool_id") != use_id:
-            continue
-        diffs.append(read_write(path, part))
-    return diffs
+        if structural_type(part) == WRITE and part["structural"].get("tool_id") == use_id:
+            yield path, part
 
 
 def read_write(path: str, part: dict[str, Any]) -> FileDiff:

@@ -182,7 +182,7 @@ class ToolpathWriter:
                 self._beside.append(child)
         self._actors: dict[str, str] = parent._actors if parent else self._model_actors()
         """The actor of each model, subagents' included."""
-        self._count_losses(inside=parent is not None)
+        self._count_losses()
         self.dump = SessionDataWriter(session).dump
         """Makes JSON of a part of the document."""
 
@@ -214,7 +214,7 @@ class ToolpathWriter:
 
     # -- what is lost ----------------------------------------------------------------------------------------------
 
-    def _count_losses(self, *, inside: bool) -> None:
+    def _count_losses(self) -> None:
         """Count what of the session as a whole has no place in the format."""
         session, lost, line = self.session, self._lost, self.session.lineage
         lost["unknown record"] += unseen(session)
@@ -228,7 +228,7 @@ class ToolpathWriter:
         lost["inherited response"] += len(session.inherited)
         usages = map(session.groups.usage.__getitem__, range(len(session.groups)))
         lost["one-hour cache write"] += sum(bool(usage.cache_write_1h) for usage in usages)
-        ancestors = (line.forked_from, line.continues, not inside and line.parent)
+        ancestors = (line.forked_from, line.continues, self._depth == 0 and line.parent)
         facts = (*ancestors, session.links, session.own_total, session.context_window, session.context_used)
         lost["session fact"] += sum(map(bool, facts)) + sum(bool(child.name) for child in session.subagents)
 
