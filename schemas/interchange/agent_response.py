@@ -391,7 +391,7 @@ class AgentResponseParser(RecordParser):
             session.messages.resize(answered, _result(data)[0])
             return
         added = self._add(record, spoken=data.get("role") == "assistant")
-        for index, message in zip(added, self.messages(record[3]), strict=True):
+        for index, message in zip(added, self._made(record[3]), strict=True):
             if message.tool is not None:
                 self._calls.add(message.tool.use_id, index)
             if message.kind == Kind.TEXT:
