@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from schemas.clean import clean, clean_value
-from schemas.interchange.json_text import read_json
+from schemas.interchange.json_text import BOM, read_json, read_line
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_facts import as_text, iso_time
 from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointed, schema_findings, verdict_of
@@ -35,7 +35,6 @@ COUNTERS = (
     "tool_output_tokens",
 )
 LARGEST = (1 << 64) - 1
-BOM = b"\xef\xbb\xbf"
 
 
 class EventError(ValueError):
@@ -88,8 +87,6 @@ def read_events(data: bytes) -> Iterator[Event]:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
-            from schemas.interchange.json_text import read_line  # a reading that finds no fault need not wait for it
-
             text = read_line(line)
             if text.fault:
                 raise EventError(number, text.fault) from None

@@ -142,15 +142,9 @@ def session_of(document: dict[str, Any], path: Path) -> Session:
     if made := parse_time(document.get("generated_at")):
         session.created = session.updated = made.timestamp()
     for number, page in enumerate(pages(document)):
-        record = store.add({"title": page.title, "text": page.text})
+        record = store.add(page._asdict())
         open_section(session, page.title, 2 * number, record)
-        session.add_message(
-            Kind.TEXT,
-            2 * number + 1,
-            record,
-            chars=len(page.text),
-            lines=page.text.count("\n") + 1,
-        )
+        session.messages.resize(session.add_message(Kind.TEXT, 2 * number + 1, record), page.text)
     return session
 
 
