@@ -191,7 +191,7 @@ class _Skimmer:
     def value(self, at: int, shape: Any) -> tuple[Any, int]:
         """A value, and where it ends: taken apart as far as `shape` says where steps are, else as it is."""
         sign = self._text[at : at + 1]
-        if sign == {dict: "{", list: "["}.get(type(shape)):
+        if (isinstance(shape, dict) and sign == "{") or (isinstance(shape, list) and sign == "["):
             return self._inside(at, shape)
         return self._step(at) if shape is _STEP else self._raw(at)
 

@@ -235,9 +235,8 @@ class ToolpathWriter:
     def _count_message(self, message: Message) -> None:
         """Count what of a message has no place in the format."""
         tool, lost = message.tool, self._lost
-        parts = message.parts if tool is None else [*message.parts, *tool.images]
-        lost["image"] += sum(part.type == "image" for part in parts)
-        lost["coloured run"] += sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
+        lost["image"] += len(message.images)
+        lost["coloured run"] += sum(len(part.runs) for part in (*message.parts, *([tool] if tool is not None else ())))
         lost["odd total"] += tells_own(self.session.provider) and bool(told_tokens(message.metadata))
         lost["message fact"] += bool(message.metadata.keys() - _CARRIED)
         if tool is not None:
