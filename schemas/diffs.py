@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from schemas.clean import clean
+from schemas.slices import FILE_INPUTS
 from schemas.values import dict_of, list_of, text_of
 
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -225,25 +226,33 @@ def diff_from_json(data: object) -> FileDiff | None:
     return diff
 
 
-_PATHS = ("filePath", "file_path", "path", "filepath")
+def path_asked(given: object) -> str:
+    """The file that a tool is asked to change; empty where its input names none, or asks to see it."""
+    said = dict_of(given)
+    return "" if said.get("command") == "view" else _first(said, FILE_INPUTS)
 
 
-def changes_asked(given: Mapping[str, Any]) -> list[FileDiff]:
-    """The changes for which the inputs of a tool ask, by the names that most agents give them."""
-    path = next((text_of(given[key]) for key in _PATHS if text_of(given.get(key))), "")
-    if patch := text_of(given.get("patchText")) or text_of(given.get("patch")) or text_of(given.get("input")):
-        return from_v4a(patch)
-    hunks = [hunk for edit in list_of(given.get("edits")) or [given] for hunk in _hunks_of(path, dict_of(edit))]
-    if hunks:
+def changes_asked(given: object, name: str = "") -> list[FileDiff]:
+    """The changes for which the input of a tool asks, by the names that most agents give its parts; `name` is that of
+    the tool, where it may be one that deletes.
+    """
+    said = dict_of(given)
+    if found := from_v4a(given if isinstance(given, str) else _first(said, ("patchText", "patch", "input"))):
+        return found
+    path = path_asked(given)
+    if path and name.lower().startswith("delete"):
+        return [FileDiff(clean(path), "delete")]
+    edits = list_of(said.get("edits")) or list_of(said.get("content")) or [said]
+    texts = [(_first(edit, OLD_TEXTS), _first(edit, NEW_TEXTS)) for edit in map(dict_of, edits)]
+    if hunks := [hunk for old, new in texts if old or new for hunk in from_strings(path, old, new).hunks]:
         return [FileDiff(clean(path), "update", hunks)]
-    content = next((given[key] for key in WHOLE_TEXTS if key in given), None)
-    return [added_file(path, content)] if isinstance(content, str) and path else []
+    content = next((said[key] for key in WHOLE_TEXTS if isinstance(said.get(key), str)), None)
+    return [] if content is None or not path else [added_file(path, content)]
 
 
-def _hunks_of(path: str, edit: Mapping[str, Any]) -> list[Hunk]:
-    """Return the changes of an edit: the old text and the new one, by the names that most agents give."""
-    old, new = (next((text_of(edit[key]) for key in keys if key in edit), "") for keys in (OLD_TEXTS, NEW_TEXTS))
-    return from_strings(path, old, new).hunks if old or new else []
+def _first(said: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """The first text under one of these keys; empty if there is none."""
+    return next((text for key in keys if (text := text_of(said.get(key)))), "")
 
 
 class Passage(NamedTuple):

@@ -39,48 +39,8 @@ _GIT_ANYTHING = frozenset({"am", "apply", "checkout", "cherry-pick", "merge", "p
 }  # fmt: skip
 # Commands that write nothing, or whose `-o` is no file.
 _READERS = frozenset(
-    [
-        "ls",
-        "cat",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "find",
-        "head",
-        "tail",
-        "ps",
-        "echo",
-        "printf",
-        "set",
-        "shopt",
-        "read",
-        "test",
-        "[",
-        "[[",
-        "wc",
-        "less",
-        "more",
-        "file",
-        "stat",
-        "du",
-        "df",
-        "pwd",
-        "which",
-        "type",
-        "git",
-        "cd",
-        "export",
-        "diff",
-        "awk",
-        "cut",
-        "tr",
-        "uniq",
-        "jq",
-        "ssh",
-        "mount",
-        "useradd",
-    ]
+    """ls cat grep egrep fgrep rg find head tail ps echo printf set shopt read test [ [[ wc less more file stat du df
+    pwd which type git cd export diff awk cut tr uniq jq ssh mount useradd""".split()  # noqa: SIM905
 )
 
 

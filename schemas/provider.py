@@ -294,6 +294,26 @@ class Saved:
         return None
 
 
+class SavedFormat(Saved):
+    """The provider of a published format, declared where it is read."""
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002  # as `Provider` has it
+        name: str,
+        counting: str,
+        formats: tuple[Format, ...],
+        detect: Callable[[Head], bool],
+        read: Callable[[Path], Reading],
+    ) -> None:
+        self.id, self.name, self.counting, self.formats = id, name, counting, formats
+        self.detect, self._read = detect, read
+
+    def open(self, path: Path, *, start: int = 0) -> Reading:
+        """Begin to read a file, whatever `start` says: what stands behind it is not understood by itself."""
+        return self._read(path)
+
+
 def beginning(read: Callable[[int, int], bytes], most: int = MAX_LINE) -> tuple[bytes, bool]:
     """The bytes that tell what a file is, and whether they are all of it: its first 64 KB, and on to the end of its
     second line, since a first record may be megabytes long. `read` gives bytes by offset and length.

@@ -235,17 +235,19 @@ class Session(Cleaned):
 
     def _as_written(self, index: int, error: Exception) -> Message:
         table, text = self.messages, b"\n".join(map(self.raw, self.message_spans(index))).decode("utf-8", "replace")
-        return Message(
-            index,
-            f"{self.id}:{table.key[index]:016x}",
-            Kind.UNKNOWN,
-            table.exchange[index],
-            table.when(index),
-            self.model_of(index),
-            [Part("text", clean(text))],
-            flags=Flag(table.flags[index]),
-            label=f"Could not be shown: {bug(error)}",
-        )
+        message = self.place(Message(index, f"{self.id}:{table.key[index]:016x}", Kind.UNKNOWN, 0), index)
+        message.kind, message.parts = Kind.UNKNOWN, [Part("text", clean(text))]
+        message.label = f"Could not be shown: {bug(error)}"
+        return message
+
+    def place(self, message: Message, index: int) -> Message:
+        """Give a message what its row says of it; returns it."""
+        rows, group = self.messages, self.messages.group[index]
+        message.index, message.kind, message.exchange = index, rows.kind_of(index), rows.exchange[index]
+        message.timestamp, message.model = rows.when(index), self.model_of(index)
+        message.group = self.groups.ids[group] if group < len(self.groups) else None
+        message.flags = Flag(rows.flags[index])
+        return message
 
     def message_range(self, exchange: int) -> range:
         """The indices of an exchange's messages."""

@@ -11,6 +11,7 @@ from schemas.values import dict_of, list_of, text_of
 
 FILE_INPUTS = (
     "file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "target_notebook", "filepath",
+    "filename",
 )  # fmt: skip
 """What tools call the file that they read or write."""
 _PARTS = frozenset({"offset", "start_line", "startLine", "line_offset", "line", "start", "view_range", "line_range"})

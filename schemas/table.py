@@ -122,6 +122,12 @@ class MessageTable:
         add_key(key & 0xFFFF_FFFF_FFFF_FFFF)
         return len(self.kind) - 1
 
+    def resize(self, index: int, text: str) -> None:
+        """Set the size of a message to that of a text."""
+        size, lines = len(text), text.count("\n") + bool(text)
+        self.chars[index] = size if size < NONE else NONE
+        self.lines[index] = lines if lines < NONE else NONE
+
     def when(self, index: int) -> float | None:
         """Seconds since 1970, or None."""
         time = self.time[index]

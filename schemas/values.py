@@ -26,6 +26,11 @@ def texts_of(value: object) -> list[str]:
     return [one for one in list_of(value) if isinstance(one, str)]
 
 
+def given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None, by name."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def number(value: object) -> float | None:
     """A finite number, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:

@@ -134,27 +134,15 @@ def _models(value: object, at: str, errors: list[str], strange: list[str]) -> It
             rates[rate] = None if given is None else _number(given, f"{place}/{key}", errors)
             if given is None and rate in _REQUIRED and isinstance(said, dict):
                 errors.append(f"{place}: `{key}` is missing")
-        yield name, _filled(**rates)
+        yield name, _filled(rates)
 
 
-def _filled(
-    input: float | None,  # noqa: A002 - the rate's name
-    output: float | None,
-    cache_write: float | None,
-    cache_read: float | None,
-    tool_input: float | None,
-    tool_output: float | None,
-) -> Rates:
+def _filled(given: dict[str, float | None]) -> Rates:
     """Fill in rates that are not given from input and output, as the format's producer does (formats note 3.3)."""
-    base, said = input or 0.0, output or 0.0
-    return Rates(
-        base,
-        said,
-        base if cache_write is None else cache_write,
-        base * 0.1 if cache_read is None else cache_read,
-        base if tool_input is None else tool_input,
-        said if tool_output is None else tool_output,
-    )
+    base, said = given["input"] or 0.0, given["output"] or 0.0
+    others = {"cache_write": base, "cache_read": base * 0.1, "tool_input": base, "tool_output": said}
+    known = {rate: usual if (rate_given := given[rate]) is None else rate_given for rate, usual in others.items()}
+    return Rates(base, said, **known)
 
 
 def _names(value: object, at: str, errors: list[str]) -> dict[str, str]:

@@ -160,13 +160,16 @@ class Tally:
 
     def add(self, response: Response) -> None:
         """Count a response that was priced."""
+        self.count(response.usage, response.cost, response.model or NO_MODEL)
+
+    def count(self, usage: TokenUsage, cost: float | None, model: str) -> None:
+        """Count what a response of a model used and cost."""
         self.responses += 1
-        self.usage = response.usage if self.usage is None else self.usage + response.usage
-        if response.cost is None:
-            if (model := response.model or NO_MODEL) not in self.unpriced:
-                self.unpriced |= {model}
-        else:
-            self.cost = response.cost if self.cost is None else self.cost + response.cost
+        self.usage = usage if self.usage is None else self.usage + usage
+        if cost is not None:
+            self.cost = cost if self.cost is None else self.cost + cost
+        elif model not in self.unpriced:
+            self.unpriced |= {model}
 
     def merge(self, other: Tally) -> None:
         """Count what another sum counted."""

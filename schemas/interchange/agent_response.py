@@ -8,19 +8,20 @@ It is judged here too; agent_response_write.py writes documents. schemas/documen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
 
 from schemas.clean import as_json, clean, clean_value, one_line
-from schemas.interchange.session_data_read import key_of
+from schemas.interchange.parser import RecordParser
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
-from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.provider import Format, SavedFormat
 from schemas.reading import DocumentReading
 from schemas.records import Record
-from schemas.session import Change, Op, Session
+from schemas.session import Session
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of
 
@@ -46,26 +47,6 @@ _KINDS = {"user": Kind.PROMPT, "tool": Kind.OUTPUT, "function": Kind.OUTPUT}
 def is_agent_response(document: object) -> bool:
     """Return whether a JSON value has the one key that the format requires."""
     return isinstance(document, dict) and "final_response" in document
-
-
-class AgentResponseProvider(Saved):
-    """Agent Response documents in the place of an agent: a file of them can be opened like any session."""
-
-    id = "agent-response"
-    name = "Agent Response"
-    counting = "The document names totals of the whole run at most; they count once, for its last message."
-    formats = (Format("Agent Response v1, one JSON document", "an object with final_response"),)
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with `final_response`."""
-        return is_agent_response(head.document)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a document; `start` means nothing, since a document is read whole."""
-        return DocumentReading(path, lambda: AgentResponseParser(path), _records, is_agent_response)
-
-
-AGENT_RESPONSE = AgentResponseProvider()
 
 
 # -- the pieces of a message -------------------------------------------------------------------------------------------
@@ -292,7 +273,7 @@ def _records(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {"head": {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}},
         *({"message": message, "number": number} for number, message in enumerate(messages)),
-        *({"page": page._asdict()} for page in _pages(document)),
+        *({"page": list(page), "id": f"end:{place}"} for place, page in enumerate(_pages(document), len(messages) + 1)),
     ]
 
 
@@ -328,137 +309,139 @@ def _fact(value: object) -> str:
     return value if isinstance(value, str) else _as_json(value)
 
 
-class _Block(NamedTuple):
-    """The content of one message of the session."""
-
-    kind: Kind
-    parts: list[Part]
-    use: Use | None
-    more: dict[str, Any]
-    """What the document says of it beside what is shown."""
-
-
-def _blocks(message: object) -> list[_Block]:
-    """Take a message of the document apart into blocks, one for each message of the session."""
+def _messages(message: object, number: int) -> list[Message]:
+    """The messages of the session that a message of the document is."""
     data = dict_of(message)
-    content = data.get("content")
+    content, role = data.get("content"), data.get("role")
     parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
     odd = [part for part in (content if isinstance(content, list) else [content]) if _says_more(part)]
     more = {"content": odd} if odd else {}
-    if data.get("role") != "assistant":
-        return [_Block(_KINDS.get(text_of(data.get("role")), Kind.CONTEXT), parts, None, more)]
-    blocks = []
-    for block in _thinking_blocks(data):
-        beside = {"thinking": [block]} if _says_more(block) else {}
-        blocks.append(_Block(Kind.THINKING, [Part("thinking", _thought(block))], None, beside))
-    if parts:
-        blocks.append(_Block(Kind.TEXT, parts, None, more))
-    blocks += [_Block(Kind.TOOL, [], use, {"toolCall": use.more} if use.more else {}) for use in tool_uses(data)]
-    return blocks or [_Block(Kind.NOTE, [], None, {})]
+    made = []
+    if role != "assistant":
+        kind = _KINDS.get(text_of(role), Kind.CONTEXT)
+        label = "tool result without its call" if kind == Kind.OUTPUT else ""
+        if kind == Kind.CONTEXT:
+            label = one_line(f"{role} message") if isinstance(role, str) else "message"
+        made.append(Message(-1, "", kind, 0, parts=parts, label=label, metadata=more))
+    else:
+        for block in _thinking_blocks(data):
+            beside = {"thinking": [block]} if _says_more(block) else {}
+            thought = [Part("thinking", _thought(block))]
+            made.append(Message(-1, "", Kind.THINKING, 0, parts=thought, metadata=beside))
+        if parts:
+            made.append(Message(-1, "", Kind.TEXT, 0, parts=parts, metadata=more))
+        for use in tool_uses(data):
+            tool = Tool(use.name, "unknown", use.id, use.input, status=ToolStatus.PENDING)
+            facts = {"toolCall": use.more} if use.more else {}
+            made.append(Message(-1, "", Kind.TOOL, 0, tool=tool, flags=Flag.PENDING, metadata=facts))
+        made = made or [Message(-1, "", Kind.NOTE, 0, label="empty message")]
+    kept = _beside(data)
+    for block, one in enumerate(made):
+        one.id = f"message-{number}#{block + 1}" if block else f"message-{number}"
+        one.metadata = kept | one.metadata
+    return made
 
 
-class AgentResponseParser:
+class AgentResponseParser(RecordParser):
     """Takes the records of a document, all in one `feed`."""
 
     def __init__(self, path: Path) -> None:
-        self.session = Session("agent-response", "Agent Response", path, path.stem)
-        self.session.build = _build
+        super().__init__(Session("agent-response", "Agent Response", path, path.stem))
+        self._head: Record | None = None
         self._metadata: dict[str, Any] = {}
-        self._model = 0
+        self._model = ""
         self._calls = OpenCalls()
         self._last = -1
         """The last message that is no note."""
         self._last_texts: set[str] = set()
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take the records of a document."""
-        head: Record | None = None
-        for record in records:
-            item = record[3]
-            if "head" in item:
-                head = record
-                self._take_head(item["head"])
-            elif "page" in item:
-                self._take_page(_Page(**item["page"]), record)
-            else:
-                self._take_message(item["message"], item["number"], record)
-        if head is not None:
-            self._take_totals(head)
-        return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
+    def messages(self, value: dict[str, Any]) -> list[Message]:
+        """A message of the document, or a page behind it."""
+        if "page" not in value:
+            return _messages(value.get("message"), value.get("number", 0))
+        page = _Page(*value["page"])
+        parts = [Part("text", page.text)] if page.text else []
+        return [Message(-1, value["id"], Kind.NOTE if page.label else Kind.TEXT, 0, label=page.label, parts=parts)]
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside a document."""
-        return []
+    def take(self, record: Record) -> None:
+        """Take what stands beside the messages, a message or a page."""
+        item = record[3]
+        if "head" in item:
+            self._head = record
+            self._take_head(item["head"])
+        elif "page" in item:
+            self._take_page(_Page(*item["page"]), record)
+        else:
+            self._take_message(dict_of(item["message"]), record)
 
     def _take_head(self, head: dict[str, Any]) -> None:
         """Take in the keys beside the messages: what a session has no place for is its metadata."""
         self._metadata = dict_of(head.get("metadata"))
-        self._model = self.session.model_index(text_of(self._metadata.get("model")))
+        self._model = text_of(self._metadata.get("model"))
+        self.session.model_index(self._model)
         facts = {key: value for key, value in head.items() if key not in ("final_response", "metadata")}
         facts |= {key: value for key, value in self._metadata.items() if key not in _TAKEN}
         self.session.metadata |= clean_value(facts)
 
-    def _take_message(self, message: object, number: int, record: Record) -> None:
-        session, data = self.session, dict_of(message)
+    def _take_message(self, data: dict[str, Any], record: Record) -> None:
+        session = self.session
         if data.get("role") == "tool" and (answered := self._calls.answer(data)) is not None:
             session.spans.extend(session.messages.span[answered], session.add_span(record, SpanRole.RESULT))
             session.messages.flags[answered] &= ~Flag.PENDING & 0xFFFF
-            parts = content_parts(data.get("content"))
-            self._measure(answered, _joined(part for part in parts if part.type == "text"))
+            session.messages.resize(answered, _result(data)[0])
             return
-        for place, block in enumerate(_blocks(message)):
-            if block.kind == Kind.PROMPT:
-                session.open_exchange(block.kind, _prompt(block.parts))
-            index = self._last = session.add_message(block.kind, key_of(_id(number, place)), record, block=place)
-            self._measure(index, _joined(block.parts))
-            if block.kind == Kind.PROMPT:
-                session.mark_opener(index)
-            if block.use is not None:
-                session.messages.flags[index] |= Flag.PENDING
-                self._calls.add(block.use.id, index)
-            if block.kind == Kind.TEXT:
-                self._last_texts = {_joined(block.parts), _joined(part for part in block.parts if part.type == "text")}
-            if data.get("role") == "assistant":
-                self._name_model(index)
+        added = self._add(record, spoken=data.get("role") == "assistant")
+        for index, message in zip(added, self._made(record[3]), strict=True):
+            if message.tool is not None:
+                self._calls.add(message.tool.use_id, index)
+            if message.kind == Kind.TEXT:
+                self._last_texts = {message.text, _result(data)[0]}
 
-    def _name_model(self, index: int) -> None:
-        """The model of what the agent said: the run's."""
-        self.session.messages.model[index] = self._model
-        self.session.exchanges[-1].model = self._model or self.session.exchanges[-1].model
-
-    def _measure(self, index: int, text: str) -> None:
-        rows = self.session.messages
-        rows.chars[index] = min(len(text), 0xFFFFFFFF)
-        rows.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+    def _add(self, record: Record, *, spoken: bool) -> range:
+        """Append the messages of a record; the model of what the agent said is the run's."""
+        added = self.add(record, self._model if spoken else "")
+        self._last = added[-1]
+        if spoken and self._model:
+            self.session.exchanges[-1].model = self.session.model_index(self._model)
+        return added
 
     def _take_page(self, page: _Page, record: Record) -> None:
-        session = self.session
-        if not page.label and not session.live_exchanges:
-            session.title = one_line(page.text, 80)
-        if not page.label and page.text in self._last_texts:
-            return  # the transcript ends with it
-        kind = Kind.NOTE if page.label else Kind.TEXT
-        index = session.add_message(kind, key_of(f"end:{record[0]}"), record)
-        self._measure(index, page.text)
-        if kind == Kind.TEXT:
-            self._last = index
-            self._name_model(index)
+        if page.label:
+            self.add(record)
+            return
+        if not self.session.live_exchanges:
+            self.session.title = one_line(page.text, 80)
+        if page.text not in self._last_texts:  # else the transcript ends with it
+            self._add(record, spoken=True)
 
-    def _take_totals(self, head: Record) -> None:
-        """The run's totals as one token group of its last message, and how long its one exchange took."""
+    def settle(self) -> Iterable[int]:
+        """Count the run's totals as one token group of its last message, and take how long its one exchange took."""
         session = self.session
+        if self._head is None:
+            return ()
         if not session.live_exchanges and session.exchanges:
             session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
         usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
         if usage.total is not None and self._last >= 0:
-            session.join_group(self._last, session.add_group(f"{session.id}:total", usage, head, model=self._model))
+            model = session.model_index(self._model)
+            session.join_group(self._last, session.add_group(f"{session.id}:total", usage, self._head, model=model))
         runtime = number(self._metadata.get("agent_runtime_ms"))
         if len(session.live_exchanges) == 1 and runtime is not None and 0 <= runtime < 1e13:
             session.live_exchanges[0].seconds = runtime / 1000
+        return ()
 
-
-def _id(number: int, block: int) -> str:
-    return f"message-{number}#{block + 1}" if block else f"message-{number}"
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message of a row, a tool use with its result; what else is said of the result is the message's."""
+        message = super().__call__(session, index)
+        results = session.message_spans(index)[1:]
+        if message.tool is not None and results:
+            said = dict_of(session.record(results[0]).get("message"))
+            text, images = _result(said)
+            output = {"content": text, "is_error": False}
+            message.tool = replace(message.tool, text=text, images=images, output=output, status=ToolStatus.OK)
+            if more := {key: value for key, value in said.items() if key not in _OF_A_RESULT}:
+                message.metadata["toolMessage"] = more
+        return message
 
 
 def _joined(parts: Iterable[Part]) -> str:
@@ -466,41 +449,10 @@ def _joined(parts: Iterable[Part]) -> str:
     return "\n\n".join(part.text for part in parts if part.text)
 
 
-def _prompt(parts: list[Part]) -> str:
-    """The words of a prompt; what stands for an image only where there are no words."""
-    words = " ".join(part.text for part in parts if part.type == "text")
-    return words if words.strip() else " ".join(part.text for part in parts)
-
-
-def _build(session: Session, index: int) -> Message:
-    """A message, from the document's record of it."""
-    rows, spans = session.messages, session.message_spans(index)
-    record, block, group = session.record(spans[0]), rows.block[index], rows.group[index]
-    message = Message(index, f"end:{spans[0].offset}", rows.kind_of(index), rows.exchange[index])
-    message.model = session.model_of(index)
-    message.group = session.groups.ids[group] if group < len(session.groups) else None
-    message.flags = Flag(rows.flags[index])
-    if "page" in record:
-        page = _Page(**record["page"])
-        message.label, message.parts = page.label, [Part("text", page.text)] if page.text else []
-        return message
-    said = record.get("message")
-    piece = _blocks(said)[block]
-    message.id = _id(record.get("number", 0), block)
-    message.label = _label(dict_of(said), message.kind)
-    message.metadata = _beside(dict_of(said)) | piece.more
-    message.parts = piece.parts
-    if piece.use is not None:
-        message.tool = _tool(session, piece.use, spans[1:], message.metadata)
-    return message
-
-
-def _label(data: dict[str, Any], kind: Kind) -> str:
-    """Return the label of a message that is neither prose nor a tool; empty for others."""
-    role = data.get("role")
-    if kind == Kind.CONTEXT:
-        return one_line(f"{role} message") if isinstance(role, str) else "message"
-    return "tool result without its call" if kind == Kind.OUTPUT else "empty message" if kind == Kind.NOTE else ""
+def _result(data: dict[str, Any]) -> tuple[str, list[Part]]:
+    """The text of a message, as that of a tool's result, and its images."""
+    parts = content_parts(data.get("content"))
+    return _joined(part for part in parts if part.type == "text"), [part for part in parts if part.type == "image"]
 
 
 def _beside(data: dict[str, Any]) -> dict[str, Any]:
@@ -517,19 +469,14 @@ def _beside(data: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _tool(session: Session, use: Use, results: list[Span], metadata: dict[str, Any]) -> Tool:
-    """A tool use with its result, if there is one; what else is said of the result goes into `metadata`."""
-    tool = Tool(use.name, "unknown", use.id, use.input, status=ToolStatus.PENDING)
-    if results:
-        said = dict_of(session.record(results[0]).get("message"))
-        parts = content_parts(said.get("content"))
-        tool.text = _joined(part for part in parts if part.type == "text")
-        tool.images = [part for part in parts if part.type == "image"]
-        tool.output = {"content": tool.text, "is_error": False}
-        tool.status = ToolStatus.OK
-        if more := {key: value for key, value in said.items() if key not in _OF_A_RESULT}:
-            metadata["toolMessage"] = more
-    return tool
+AGENT_RESPONSE = SavedFormat(
+    "agent-response",
+    "Agent Response",
+    "The document names totals of the whole run at most; they count once, for its last message.",
+    (Format("Agent Response v1, one JSON document", "an object with final_response"),),
+    lambda head: is_agent_response(head.document),
+    lambda path: DocumentReading(path, lambda: AgentResponseParser(path), _records, is_agent_response),
+)
 
 
 def validate_agent_response(document: object) -> Verdict:

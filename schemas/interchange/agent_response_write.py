@@ -73,9 +73,8 @@ def _count_beside(session: Session, lost: Counter[str]) -> None:
 def _count(message: Message, lost: Counter[str]) -> None:
     """Count what of a message has no place in the document."""
     tool = message.tool
-    parts = [*message.parts, *(tool.images if tool is not None else ())]
-    lost["image"] += sum(part.type == "image" for part in parts)
-    lost["coloured run"] += sum(len(part.runs) for part in parts)
+    lost["image"] += len(message.images)
+    lost["coloured run"] += sum(len(part.runs) for part in message.parts)
     lost["fact"] += (message.timestamp is not None) + len(message.metadata)
     if tool is not None:
         lost["coloured run"] += len(tool.runs)

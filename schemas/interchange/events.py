@@ -8,18 +8,20 @@ goes under `turnlog`, which other readers pass over (schemas/documents/events.md
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from schemas.clean import clean, clean_value
-from schemas.interchange.json_text import read_json
+from schemas.interchange.json_text import BOM, read_json, read_line
 from schemas.interchange.rfc3339 import parse_time
-from schemas.interchange.session_data_facts import iso_time
-from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointer, schema_findings
+from schemas.interchange.session_data_facts import as_text, iso_time
+from schemas.interchange.verdicts import Finding, Verdict, kind_of, pointed, schema_findings, verdict_of
 from schemas.json_output import json_bytes
 from schemas.usage import Call, TokenUsage, as_count
+from schemas.values import dict_of, given
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response
@@ -33,7 +35,6 @@ COUNTERS = (
     "tool_output_tokens",
 )
 LARGEST = (1 << 64) - 1
-BOM = b"\xef\xbb\xbf"
 
 
 class EventError(ValueError):
@@ -86,8 +87,6 @@ def read_events(data: bytes) -> Iterator[Event]:
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
-            from schemas.interchange.json_text import read_line  # a reading that finds no fault need not wait for it
-
             text = read_line(line)
             if text.fault:
                 raise EventError(number, text.fault) from None
@@ -110,10 +109,8 @@ def event_of(value: object, line: int = 0) -> Event:
     if not isinstance(usage, dict):
         raise EventError(line, f"`usage` is {'not an object' if 'usage' in value else 'missing'}")
     fresh, output, write, read, tool_in, tool_out = (_count(usage, key, line) for key in COUNTERS)
-    ours = value.get("turnlog")
-    hour = as_count(ours.get("cache_write_1h_tokens")) if isinstance(ours, dict) else None
-    agent = ours.get("agent") if isinstance(ours, dict) else None
-    agent = clean(agent) if isinstance(agent, str) and agent else None
+    ours = dict_of(value.get("turnlog"))
+    hour, agent = as_count(ours.get("cache_write_1h_tokens")), as_text(ours.get("agent")) or None
     provider, model, session_id = (clean(value[key]) for key in ("provider", "model", "session_id"))
     return Event(provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
 
@@ -135,30 +132,21 @@ def event_line(response: Response) -> bytes | None:
     if time is None or not response.dated:
         return None
     usage, call = response.usage, response.call
-    counts: dict[str, int | None] = {
-        "input_tokens": call.usage.input,
-        "output_tokens": call.usage.output,
-        "cache_write_tokens": call.usage.cache_write,
-        "cache_read_tokens": call.usage.cache_read,
-        "tool_input_tokens": call.tool_input,
-        "tool_output_tokens": call.tool_output,
-    }
-    ours: dict[str, Any] = {"group": response.group}
-    if response.agent:
-        ours["agent"] = response.agent
-    if usage.reasoning is not None:
-        ours["reasoning_tokens"] = usage.reasoning
-    if usage.cache_write_1h is not None:
-        ours["cache_write_1h_tokens"] = usage.cache_write_1h
-    pieces = zip(counts, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
-    if unknown := [key for key, count in pieces if count is None]:
-        ours["unknown"] = unknown
+    fresh, output, read, write = call.usage[:4]
+    counts = (fresh, output, write, read, call.tool_input, call.tool_output)
+    pieces = zip(COUNTERS, (usage.input, usage.output, usage.cache_write, usage.cache_read), strict=False)
+    ours = {"group": response.group} | given(
+        agent=response.agent or None,
+        reasoning_tokens=usage.reasoning,
+        cache_write_1h_tokens=usage.cache_write_1h,
+        unknown=[key for key, count in pieces if count is None] or None,
+    )
     event = {
         "provider": response.provider,
         "model": response.model or UNKNOWN_MODEL,
         "session_id": response.session.id,
         "timestamp": time,
-        "usage": {key: count or 0 for key, count in counts.items()},
+        "usage": {key: count or 0 for key, count in zip(COUNTERS, counts, strict=True)},
         "turnlog": ours,
     }
     return json_bytes(event) + b"\n"
@@ -166,57 +154,36 @@ def event_line(response: Response) -> bytes | None:
 
 def validate_events(data: bytes) -> Verdict:
     """Errors and warnings of a file's bytes, in order; each names its line. Blank lines are passed over."""
-    errors: list[Finding] = []
-    warnings: list[Finding] = []
-    count = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        count += 1
-        for path, message, fatal in _line(line):
-            finding = Finding(f"line {number}: {path}" if path else f"line {number}", message)
-            (errors if fatal else warnings).append(finding)
-    if not count:
-        errors.append(Finding("", "there is no event in it"))
-    return Verdict(errors, warnings)
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        return Verdict([Finding("", "there is no event in it")], [])
+    return verdict_of(
+        (Finding(f"line {number}: {path}" if path else f"line {number}", message), fatal)
+        for number, line in lines
+        for path, message, fatal in _line(line)
+    )
 
 
 def _line(line: bytes) -> Iterator[tuple[str, str, bool]]:
-    try:
-        if _is_plain(orjson.loads(line)):
+    with suppress(orjson.JSONDecodeError):  # which is said below, in the words of every check
+        if not any(_faults(orjson.loads(line))):
             return
-    except orjson.JSONDecodeError:
-        pass  # which is said below, in the words of every check
     text = read_json(line)  # by the letter: the quickest parser makes a float of a long integer
     if text.fault:
         yield "", text.fault.replace(" line 1,", ""), True
+    else:
+        yield from _faults(text.value)
+
+
+def _faults(event: object) -> Iterator[tuple[str, str, bool]]:
+    """Yield the faults of an event: place, sentence, and whether it is an error."""
+    if not isinstance(event, dict):
+        yield "", f"an event must be an object, not {kind_of(event)}", True
         return
-    value = text.value
-    if not isinstance(value, dict):
-        yield "", f"an event must be an object, not {kind_of(value)}", True
-        return
-    for finding in schema_findings("events", value):
+    for finding in schema_findings("events", event):
         yield *finding, True
-    yield from _beyond_the_schema(value)
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is a plain event, for which the validator, fifty times as slow, need not be asked."""
-    if not isinstance(value, dict) or not all(isinstance(value.get(key), str) and value[key] for key in _WORDS):
-        return False
-    usage, time = value.get("usage"), value.get("timestamp")
-    if not isinstance(usage, dict) or not isinstance(time, str):
-        return False
-    counts = [usage.get(key) for key in COUNTERS]
-    return all(type(c) is int and c >= 0 for c in counts) and parse_time(time) is not None and time[10] != " "
-
-
-_WORDS = ("provider", "model", "session_id")
-
-
-def _beyond_the_schema(event: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield the faults that a JSON Schema cannot express: place, sentence, and whether it is an error."""
-    for key in _WORDS:
+    # What a JSON Schema cannot express.
+    for key in ("provider", "model", "session_id"):
         if event.get(key) == "":
             yield f"/{key}", f"`{key}` is empty", False
     time = event.get("timestamp")
@@ -228,9 +195,5 @@ def _beyond_the_schema(event: dict[str, Any]) -> Iterator[tuple[str, str, bool]]
                 "`timestamp` must be an RFC 3339 time with an offset, such as 2026-02-19T22:12:00Z",
                 True,
             )
-    said = event.get("usage")
-    usage = said if isinstance(said, dict) else {}
-    for key in COUNTERS:
-        # A JSON Schema takes 5.0 for an integer, the format's own reader does not.
-        if isinstance(count := usage.get(key), float) and count.is_integer():
-            yield pointer(["usage", key]), f"`{key}` must be an integer, not a number with a point", True
+    for finding, fatal in pointed("/usage", dict_of(event.get("usage")), COUNTERS):
+        yield *finding, fatal

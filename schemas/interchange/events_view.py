@@ -9,23 +9,26 @@ from array import array
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
 from schemas.costs.prices import Prices
+from schemas.costs.responses import NO_MODEL, Tally, sum_of
 from schemas.figures import format_cost, format_count, short_model
 from schemas.interchange.events import COUNTERS, Event, EventError, event_of
+from schemas.interchange.parser import RecordParser
 from schemas.interchange.rfc3339 import format_time
+from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.message import Flag, Kind, Message, Part
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, SavedFormat
 from schemas.reading import LinesReading, open_file
 from schemas.records import Record, Unreadable
-from schemas.session import Change, Charged, Op, Session
+from schemas.session import Charged, Session
 from schemas.usage import Call, TokenUsage, as_count
+from schemas.values import dict_of, list_of
 
 _KEYS = frozenset({"provider", "model", "session_id", "timestamp", "usage"})
 _OTHERS = frozenset({"type", "role", "message", "payload", "event"})
@@ -53,59 +56,28 @@ def is_event(record: object) -> bool:
     return "session_id" not in missing or (isinstance(usage, dict) and bool(usage.keys() & _COUNTERS))
 
 
-class EventsProvider(Saved):
-    """Event files in the place of an agent: one opens as a view of what was used."""
-
-    id = "events"
-    name = "Normalized Events"
-    counting = "Each event is one group and stands for one model call; its input is without what came from the cache."
-    formats = (
-        Format(
-            "Normalized Events v1, JSON lines",
-            "a record with provider, model, session_id, timestamp and usage, or four of them",
-        ),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether one of the first records is an event."""
-        return any(map(is_event, head.records[:20])) or is_event(head.document)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a file from its first line on, whatever `start` says: sums are of all of it. Raises OSError."""
-        return LinesReading(open_file(path), EventsParser(path))
-
-
-EVENTS = EventsProvider()
-
-
-class EventsParser:
+class EventsParser(RecordParser):
     """Makes the view of events."""
 
     def __init__(self, path: Path) -> None:
-        self.session = Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name)
+        super().__init__(Session("events", "Normalized Events", path, path.name.partition(".")[0] or path.name))
         self.session.title = one_line(f"Usage events: {path.name}", 200)
-        self.session.build = self._build
         self.session.charged = self._charged
         self._sources: dict[tuple[str, str], int] = {}
+        self._names: list[tuple[str, str]] = []
+        """The providers and sessions, as they may be shown."""
         self._source = array("L")
-        """Which of `_sources` (provider and session, as they may be shown) each token group is of."""
-        self._sums = Sums(self.session, self._sources, self._source)
+        """Which of them each token group is of."""
+        self._counted = 0
+        self._sums = Sums(self.session, self._names, self._source)
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more lines."""
-        before, counted = len(self.session.messages), len(self.session.groups)
-        for record in records:
-            self._take(record)
-        changes = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
-        if before and len(self.session.groups) > counted:
-            changes.insert(0, Change(Op.UPDATED, _SUMS))
-        return changes
+    def settle(self) -> Iterable[int]:
+        """Return the sums where events came."""
+        counted, self._counted = self._counted, len(self.session.groups)
+        return (_SUMS,) if self._counted > counted else ()
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside the file."""
-        return []
-
-    def _take(self, record: Record) -> None:
+    def take(self, record: Record) -> None:
+        """Take one more line."""
         session, value = self.session, record[3]
         if not session.exchanges:
             open_section(session, "Usage", 0, record)
@@ -120,7 +92,8 @@ class EventsParser:
             session.add_message(Kind.UNKNOWN, record[0] + _FRAME, record, chars=record[1], lines=1)
             return
         name = one_line(event.provider, 60), one_line(event.session_id, 200)
-        self._source.append(self._sources.setdefault(name, len(self._sources)))
+        self._source.append(self._sources.setdefault(name, len(self._names)))
+        self._names += [name] * (len(self._sources) > len(self._names))
         seconds = event.time.timestamp()
         index = session.add_message(
             Kind.NOTE, record[0] + _FRAME, record, block=1, time=seconds, chars=record[1], lines=1
@@ -140,15 +113,13 @@ class EventsParser:
 
     # -- in words ------------------------------------------------------------------------------------------------------
 
-    def _build(self, session: Session, index: int) -> Message:
-        rows = session.messages
-        span = next(session.spans.chain(rows.span[index]))
-        kind = rows.kind_of(index)
-        message = Message(index, f"{session.id}:{span.line}", kind, rows.exchange[index], rows.when(index))
-        message.flags = Flag(rows.flags[index])
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message of a row."""
+        span = next(session.spans.chain(session.messages.span[index]))
+        message = session.place(Message(index, f"{session.id}:{span.line}", Kind.NOTE, 0), index)
         if index < _FRAME:
             self._build_frame(message)
-        elif kind == Kind.UNKNOWN:
+        elif message.kind == Kind.UNKNOWN:
             message.parts = [Part("text", clean(session.raw(span).decode("utf-8", "replace")))]
         else:
             self._build_event(message, session.record(span))
@@ -169,8 +140,6 @@ class EventsParser:
         session, event = self.session, event_of(value)
         group = session.messages.group[message.index]
         usage = session.groups.usage[group]
-        message.model = session.model_of(message.index)
-        message.group = session.groups.ids[group]
         called = one_line(event.session_id, 200)
         message.label = _row(f"{event.time:%Y-%m-%d %H:%M}", short_model(message.model) or "-", called)
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total)
@@ -209,17 +178,14 @@ def group_name(session: Session, record: Record) -> str:
     """The id of an event's token group: the one that turnlog wrote, else its place in this very file, so that it is no
     copy of anything elsewhere.
     """
-    ours = record[3].get("turnlog")
-    name = ours.get("group") if isinstance(ours, dict) else None
-    return clean(name) if isinstance(name, str) and name else f"{clean(str(session.path))}:{record[0]}"
+    name = as_text(dict_of(record[3].get("turnlog")).get("group"))
+    return name or f"{clean(str(session.path))}:{record[0]}"
 
 
 def usage_of(event: Event, value: dict[str, Any]) -> TokenUsage:
     """An event's tokens as a session counts them: those of tools belong to input and output."""
-    ours = value.get("turnlog")
-    ours = ours if isinstance(ours, dict) else {}
-    unknown = ours.get("unknown")
-    unknown = unknown if isinstance(unknown, list) else []
+    ours = dict_of(value.get("turnlog"))
+    unknown = list_of(ours.get("unknown"))
 
     def known(count: int, key: str) -> int | None:
         return None if not count and key in unknown else count
@@ -247,36 +213,12 @@ UUID = 36
 _FIGURES = ("calls", "input", "cache read", "cache write", "output", "total", "cost")
 
 
-@dataclass(slots=True)
-class _Sum:
-    """The sum of some events."""
-
-    calls: int = 0
-    usage: TokenUsage | None = None
-    cost: float | None = None
-    """Of those that have a price; None where none has."""
-    unpriced: int = 0
-
-    def add(self, usage: TokenUsage, cost: float | None) -> None:
-        self.calls += 1
-        self.usage = usage if self.usage is None else self.usage + usage
-        if cost is None:
-            self.unpriced += 1
-        else:
-            self.cost = cost + (self.cost or 0)
-
-    def take(self, other: _Sum) -> None:
-        """Add another sum, of at least one event."""
-        calls, unpriced = self.calls + other.calls, self.unpriced + other.unpriced
-        self.add(other.usage or TokenUsage(), other.cost)
-        self.calls, self.unpriced = calls, unpriced
-
-    def cells(self) -> list[str]:
-        of = self.usage or TokenUsage()
-        counts = (of.input, of.cache_read, of.cache_write, of.output, of.total)
-        shown = ("-" if count is None else format_count(count) for count in counts)
-        cost = "-" if self.cost is None else format_cost(self.cost) + "+" * bool(self.unpriced)
-        return [f"{self.calls:,}", *shown, cost]
+def _cells(of: Tally) -> list[str]:
+    used = of.usage or TokenUsage()
+    counts = (used.input, used.cache_read, used.cache_write, used.output, used.total)
+    shown = ("-" if count is None else format_count(count) for count in counts)
+    cost = "-" if of.cost is None else format_cost(of.cost) + "+" * bool(of.unpriced)
+    return [f"{of.responses:,}", *shown, cost]
 
 
 class Sums:
@@ -284,80 +226,66 @@ class Sums:
     takes half a second to import, for which a command that only counts need not wait.
     """
 
-    def __init__(self, session: Session, sources: dict[tuple[str, str], int], source: array[int]) -> None:
-        self._session, self._sources, self._source = session, sources, source
+    def __init__(self, session: Session, names: list[tuple[str, str]], source: array[int]) -> None:
+        self._session, self._names, self._source = session, names, source
         self._prices = Prices()
         self._done = 0
-        self._sums: dict[tuple[int, int, int], _Sum] = {}
+        self._sums: dict[tuple[int, int, int], Tally] = {}
         """By model, by source and by day since 1970: what all the rows of the table are made of."""
-        self._names: list[tuple[str, str]] = []
+        self._unpriced: Counter[str] = Counter()
 
     def cost(self, group: int) -> float | None:
         """US dollars for an event; None where its model has no price. What used nothing costs nothing."""
-        return self._cost(group, self._session.groups.usage[group], self._time(group))
-
-    def _cost(self, group: int, usage: TokenUsage, time: float) -> float | None:
-        if not usage.total:
+        session, (provider, _) = self._session, self._names[self._source[group]]
+        if not (usage := session.groups.usage[group]).total:
             return 0.0
-        model = self._session.models[self._session.groups.model[group]]
-        return self._prices.cost(self._name(self._source[group])[0], model, Call(usage), time)
+        return self._prices.cost(provider, session.models[session.groups.model[group]], Call(usage), self._time(group))
 
     def _time(self, group: int) -> float:
         return self._session.messages.time[self._session.groups.last[group]]
-
-    def _name(self, source: int) -> tuple[str, str]:
-        """A provider and a session."""
-        if len(self._names) < len(self._sources):
-            self._names = list(self._sources)
-        return self._names[source]
 
     def text(self) -> str:
         """The sums of everything that was read until now, in Markdown."""
         self._catch_up()
         if not self._sums:
             return "No event yet."
-        tables, total = self._tables()
+        tables = self._tables()
         rows: list[list[str]] = []
         nothing = [""] * len(_FIGURES)
         for kind, sums in tables.items():
             if kind == _MODEL:
                 rows += _section(kind, sums)
-                rows.append([f"**{cell}**" for cell in ("total", *total.cells())])
+                rows.append([f"**{cell}**" for cell in ("total", *_cells(sum_of(sums.values())))])
             elif len(sums) > 1:
                 rows += [["", *nothing], [f"by {kind}", *nothing], *_section(kind, sums)]
-        notes = _notes(tables[_SESSION], tables[_MODEL])
+        notes = _notes(tables[_SESSION], self._unpriced)
         return "\n\n".join([table([f"by {_MODEL}", *_FIGURES], rows), *notes])
 
     def _catch_up(self) -> None:
-        groups, sums = self._session.groups, self._sums
+        groups, models = self._session.groups, self._session.models
         for group in range(self._done, len(groups)):
-            usage, time = groups.usage[group], self._time(group)
-            key = groups.model[group], self._source[group], int(time // 86_400)
-            one = sums.get(key)
-            if one is None:
-                one = sums[key] = _Sum()
-            one.add(usage, self._cost(group, usage, time))
+            key = groups.model[group], self._source[group], int(self._time(group) // 86_400)
+            cost, model = self.cost(group), models[groups.model[group]] or NO_MODEL
+            self._sums.setdefault(key, Tally()).count(groups.usage[group], cost, model)
+            self._unpriced[model] += cost is None
         self._done = len(groups)
 
-    def _tables(self) -> tuple[dict[str, dict[str, _Sum]], _Sum]:
-        tables: dict[str, dict[str, _Sum]] = {kind: {} for kind in (_MODEL, _SESSION, _DAY, _PROVIDER)}
-        total = _Sum()
+    def _tables(self) -> dict[str, dict[str, Tally]]:
+        tables: dict[str, dict[str, Tally]] = {kind: {} for kind in (_MODEL, _SESSION, _DAY, _PROVIDER)}
         for (model, source, day), one in self._sums.items():
-            provider, name = self._name(source)
-            keys = self._session.models[model] or "unknown", f"{provider}\0{name}", _date(day), provider
+            provider, name = self._names[source]
+            keys = self._session.models[model] or NO_MODEL, f"{provider}\0{name}", _date(day), provider
             for sums, key in zip(tables.values(), keys, strict=True):
-                sums.setdefault(key, _Sum()).take(one)
-            total.take(one)
-        return tables, total
+                sums.setdefault(key, Tally()).merge(one)
+        return tables
 
 
-def _notes(sessions: dict[str, _Sum], models: dict[str, _Sum]) -> Iterator[str]:
+def _notes(sessions: dict[str, Tally], unpriced: Counter[str]) -> Iterator[str]:
     """Yield notes on what the table does not say."""
     if len(sessions) == 1:
         provider, _, name = next(iter(sessions)).partition("\0")
         yield f"All of the session {escaped(name)} of {escaped(provider)}."
-    unpriced = Counter({model: one.unpriced for model, one in models.items() if one.unpriced})
-    if unpriced:
+    if unpriced := +unpriced:
         names = [f"{escaped(model, 60)} ({count:,})" for model, count in unpriced.most_common(_NAMED)]
         more = f" and {len(unpriced) - _NAMED:,} more" if len(unpriced) > _NAMED else ""
         count = unpriced.total()
@@ -365,30 +293,24 @@ def _notes(sessions: dict[str, _Sum], models: dict[str, _Sum]) -> Iterator[str]:
         yield f"{lead} not in the cost: {', '.join(names)}{more}."
 
 
-def _section(kind: str, sums: dict[str, _Sum]) -> list[list[str]]:
+def _section(kind: str, sums: dict[str, Tally]) -> list[list[str]]:
     """Rows of the table: the last days in their order; of the rest the dearest first, then those of most tokens."""
     days = kind == _DAY
     if days:
         ordered = sorted(sums.items(), reverse=True)
     else:
-        ordered = sorted(sums.items(), key=lambda item: (-(item[1].cost or 0), -_tokens(item[1]), item[0]))
+        ordered = sorted(sums.items(), key=lambda item: (-(item[1].cost or 0), -item[1].tokens, item[0]))
     cut = _ROWS if len(ordered) > _ROWS + 1 else len(ordered)
     names = _shown(kind, [key for key, _ in ordered[:cut]])
-    rows = [[escaped(name), *one.cells()] for name, (_, one) in zip(names, ordered, strict=False)]
+    rows = [[escaped(name), *_cells(one)] for name, (_, one) in zip(names, ordered, strict=False)]
     if left := ordered[cut:]:
-        rest = _Sum()
-        for _, one in left:
-            rest.take(one)
-        rows.append([f"{len(left):,} {'earlier' if days else 'more'}", *rest.cells()])
+        rest = sum_of(one for _, one in left)
+        rows.append([f"{len(left):,} {'earlier' if days else 'more'}", *_cells(rest)])
     return rows[::-1] if days else rows
 
 
 def _date(day: int) -> str:
     return (_EPOCH + timedelta(day)).isoformat()
-
-
-def _tokens(one: _Sum) -> int:
-    return (one.usage and one.usage.total) or 0
 
 
 def _shown(kind: str, keys: list[str]) -> list[str]:
@@ -399,3 +321,18 @@ def _shown(kind: str, keys: list[str]) -> list[str]:
         short = [name[:8] if len(name) >= UUID else name for name in short]  # as sessions are called everywhere
     short = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in short]
     return short if len(set(short)) == len(keys) else whole
+
+
+EVENTS = SavedFormat(
+    "events",
+    "Normalized Events",
+    "Each event is one group and stands for one model call; its input is without what came from the cache.",
+    (
+        Format(
+            "Normalized Events v1, JSON lines",
+            "a record with provider, model, session_id, timestamp and usage, or four of them",
+        ),
+    ),
+    lambda head: any(map(is_event, head.records[:20])) or is_event(head.document),
+    lambda path: LinesReading(open_file(path), EventsParser(path)),
+)

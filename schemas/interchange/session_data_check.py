@@ -10,13 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import one_line
 from schemas.documents import keys_of, load_schema
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.session_data_usage import USAGE_KEYS
-from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
+from schemas.interchange.verdicts import (
+    Finding,
+    Judged,
+    Verdict,
+    explain,
+    kind_of,
+    pointer,
+    schema_findings,
+    shown,
+    verdict_of,
+)
 from schemas.usage import as_count
 from schemas.values import list_of
 
@@ -31,12 +42,8 @@ _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]|^\.*$|[. ]$')
 
 def validate_session_data(document: object) -> Verdict:
     """Errors and warnings, in the document's order."""
-    errors = schema_findings("session-data", document, _words)
-    warnings: list[Finding] = []
-    if isinstance(document, dict):
-        for finding, fatal in _beyond_the_schema(document):
-            (errors if fatal else warnings).append(finding)
-    return Verdict(errors, warnings)
+    rejected = ((finding, True) for finding in schema_findings("session-data", document, _words))
+    return verdict_of(chain(rejected, _beyond_the_schema(document) if isinstance(document, dict) else ()))
 
 
 def _words(error: ValidationError) -> Iterable[Finding]:
@@ -53,7 +60,7 @@ def _words(error: ValidationError) -> Iterable[Finding]:
 # -- what a JSON Schema cannot say, or says too strictly ---------------------------------------------------------------
 
 
-def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool]]:
+def _beyond_the_schema(document: dict[str, Any]) -> Judged:
     """Findings, each with whether it is an error."""
     provider = document.get("provider")
     if isinstance(provider, dict):
@@ -74,9 +81,7 @@ def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool
             yield from _exchange(f"/exchanges/{number}", exchange, ids, message_ids)
 
 
-def _exchange(
-    path: str, exchange: dict[str, Any], ids: dict[str, str], message_ids: dict[str, str]
-) -> Iterator[tuple[Finding, bool]]:
+def _exchange(path: str, exchange: dict[str, Any], ids: dict[str, str], message_ids: dict[str, str]) -> Judged:
     yield from _unknown_keys(path, exchange, "exchange")
     yield from _repeated(f"{path}/exchangeId", exchange.get("exchangeId"), ids)
     for key in ("startTime", "endTime"):
@@ -86,7 +91,7 @@ def _exchange(
             yield from _message(f"{path}/messages/{number}", message, message_ids)
 
 
-def _message(path: str, message: dict[str, Any], ids: dict[str, str]) -> Iterator[tuple[Finding, bool]]:
+def _message(path: str, message: dict[str, Any], ids: dict[str, str]) -> Judged:
     yield from _repeated(f"{path}/id", message.get("id"), ids)
     yield from _time(f"{path}/timestamp", message.get("timestamp"))
     tool = message.get("tool")
@@ -122,18 +127,18 @@ def _only_empty_thinking(content: object) -> bool:
     return bool(list_of(content)) and all(part == {"type": "thinking", "text": ""} for part in list_of(content))
 
 
-def _unknown_keys(path: str, value: dict[str, Any], of: str) -> Iterator[tuple[Finding, bool]]:
+def _unknown_keys(path: str, value: dict[str, Any], of: str) -> Judged:
     for key in value:
         if key not in keys_of("session-data", of):
             yield Finding(path, f"`{one_line(str(key), 60)}` is no key of SessionData 1.0"), False
 
 
-def _repeated(path: str, name: object, seen: dict[str, str]) -> Iterator[tuple[Finding, bool]]:
+def _repeated(path: str, name: object, seen: dict[str, str]) -> Judged:
     if isinstance(name, str) and name and seen.setdefault(name, path) != path:
         yield Finding(path, f"{shown(name)} is already the id at {seen[name]}"), False
 
 
-def _time(path: str, value: object) -> Iterator[tuple[Finding, bool]]:
+def _time(path: str, value: object) -> Judged:
     if not isinstance(value, str) or parse_time(value) is not None:
         return
     if not value:

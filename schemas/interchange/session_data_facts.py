@@ -19,7 +19,7 @@ from schemas.paths import path_text
 from schemas.records import Unreadable
 from schemas.session import Inherited, Lack, Session
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, texts_of, whole
+from schemas.values import dict_of, given, list_of, texts_of, whole
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -46,11 +46,6 @@ def take(facts: Facts, of: object, said: dict[str, Any]) -> None:
     """Give a thing what a document says of it."""
     for fact in facts:
         fact.take(of, said.get(fact.key))
-
-
-def given(**values: Any) -> dict[str, Any]:
-    """Return the values that are not None, by name."""
-    return {key: value for key, value in values.items() if value is not None}
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
 from schemas.clean import Run, as_json, clean, clean_styled, clean_value
-from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, added_file, from_strings, from_v4a
+from schemas.diffs import changes_asked
 from schemas.documents import keys_of
 from schemas.interchange.session_data_facts import PART, TOOL, as_text, read_time, take, text_of_result
 from schemas.message import Part, Tool, ToolStatus, ToolType
@@ -17,9 +17,6 @@ _TOOL_TYPES: dict[str, ToolType] = {name: name for name in get_args(ToolType)}
 _CALLED = ("input", "summary", "formattedMarkdown")
 _FILE = re.compile(r".*[/\\](?=[^/\\])", re.DOTALL)
 """What stands before a file's own name."""
-_PATH_KEYS = ("file_path", "path", "target_file", "filePath", "notebook_path", "target_notebook", "filename")
-_PATCH_KEYS = ("input", "patch")
-_CONTENT_KEYS = (*WHOLE_TEXTS, "contents", "fileText")
 _TYPES = {"string": str, "object": dict, "array": list}
 
 
@@ -104,7 +101,7 @@ def read_tool(data: dict[str, Any], ours: object, metadata: dict[str, Any]) -> T
         return tool
     tool.text, tool.runs, tool.status, tool.exit_code = read_result(output)
     if tool.type == "write" and tool.status is not ToolStatus.ERROR:
-        told = asked_changes(tool.name, tool.input)
+        told = changes_asked(tool.input, tool.name)
         tool.diffs = [diff for diff in told if diff.hunks or diff.operation != "update"]
     return tool
 
@@ -162,28 +159,3 @@ def _result_text(output: object) -> str:
             return "\n".join(s.rstrip("\n") for s in streams if s)
     text = texts_in(output)
     return as_json(output, indent=True) if text is None else text
-
-
-def asked_changes(name: str, given: object) -> list[FileDiff]:
-    """Return the changes that a tool which writes was asked to make, however its agent calls the parts of its input."""
-    patch = given if isinstance(given, str) else next((t for k in _PATCH_KEYS if (t := _said(given, (k,)))), "")
-    if "*** Begin Patch" in patch:
-        return from_v4a(patch)
-    path = _said(given, _PATH_KEYS)
-    if not isinstance(given, dict) or not path or given.get("command") == "view":
-        return []
-    if name.lower().startswith("delete"):
-        return [FileDiff(path, "delete")]
-    edits = given.get("edits")
-    whole = FileDiff(path)
-    for edit in edits if isinstance(edits, list) else [given]:
-        old, new = _said(edit, OLD_TEXTS), _said(edit, NEW_TEXTS)
-        whole.hunks += from_strings(path, old, new).hunks if old or new else []
-    content = next((given[key] for key in _CONTENT_KEYS if isinstance(given.get(key), str)), None)
-    return [whole] if whole.hunks or content is None else [added_file(path, content)]
-
-
-def _said(given: object, keys: tuple[str, ...]) -> str:
-    """The first text under one of these keys."""
-    said = dict_of(given)
-    return next((text for key in keys if isinstance(text := said.get(key), str) and text), "")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import clean_value, one_line
 from schemas.documents import keys_of
+from schemas.interchange.parser import RecordParser, key_of
 from schemas.interchange.session_data_facts import (
     EXCHANGE,
     SESSION,
@@ -40,11 +40,11 @@ from schemas.interchange.session_data_parts import (
 )
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import USER_KINDS, Flag, Kind, Message, SpanRole, ToolStatus
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, SavedFormat
 from schemas.published import id_called, listing_of
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record
-from schemas.session import Change, Exchange, Op, Session, Subagent
+from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
 from schemas.values import dict_of, list_of, texts_of
 
@@ -61,33 +61,6 @@ _ASIDE = frozenset({"rewoundBefore", "rewoundAfter"})
 def is_session_data(document: object) -> bool:
     """Return whether a JSON value has `exchanges` and two more keys that only SessionData requires."""
     return isinstance(document, dict) and "exchanges" in document and len(_REQUIRED & document.keys()) >= 2
-
-
-class SessionDataProvider(Saved):
-    """SessionData documents in the place of an agent: a file of them can be opened like any session."""
-
-    id = "session-data"
-    name = "SessionData"
-    counting = "The document's own figures, each group once."
-    formats = (
-        Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with `exchanges` and two more keys that only SessionData requires.
-
-        The version is not looked at here: a newer document is refused when it is read, with its version named.
-        """
-        return is_session_data(head.document)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a document; `start` means nothing, since a document is read whole. Raises OSError on another version of
-        SessionData than 1.0.
-        """
-        return DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data)
-
-
-SESSION_DATA = SessionDataProvider()
 
 
 def document_records(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,12 +126,13 @@ class _Block(NamedTuple):
     tool: dict[str, Any] | None = None
 
 
-class SessionDataParser:
+class SessionDataParser(RecordParser):
     """Takes the records of `document_records`, all in one `feed`."""
 
     def __init__(self, path: Path) -> None:
-        self.session = Session("session-data", "SessionData", path, path.stem)
-        self.session.build = _Builder()
+        super().__init__(Session("session-data", "SessionData", path, path.stem))
+        self._opened = _opened({})
+        """The message of the document that was asked for last."""
         self._facts: dict[str, Any] = {}
         self._facts_span = NONE
         self._document: dict[str, Any] = {}
@@ -171,23 +145,25 @@ class SessionDataParser:
         self._tools: dict[str, int] = {}
         self._own = False
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take the records of a document."""
-        for record in records:
-            item = record[3]
-            if "document" in item:
-                self._take_facts(dict_of(item.get("facts")), record)
-                self._take_head(dict_of(item["document"]))
-            elif "exchange" in item:
-                self._take_exchange(dict_of(item["exchange"]), record)
-            else:
-                self._take_message(dict_of(item.get("message")), item.get("number", 0), record)
-        self._complete()
-        return [Change(Op.APPENDED, index) for index in range(len(self.session.messages))]
+    def take(self, record: Record) -> None:
+        """Take the head, an exchange or a message."""
+        item = record[3]
+        if "document" in item:
+            self._take_facts(dict_of(item.get("facts")), record)
+            self._take_head(dict_of(item["document"]))
+        elif "exchange" in item:
+            self._take_exchange(dict_of(item["exchange"]), record)
+        else:
+            self._take_message(dict_of(item.get("message")), item.get("number", 0), record)
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside a document."""
-        return []
+    def __call__(self, session: Session, index: int) -> Message:
+        """The message of a row."""
+        rows = session.messages
+        record = session.record(next(session.spans.chain(rows.span[index])))
+        data = dict_of(record.get("message"))
+        if self._opened.data is not data:
+            self._opened = _opened(data)
+        return _message(session, index, self._opened, record.get("number", 0), rows.block[index])
 
     # -- the document ----------------------------------------------------------------------------------------------
 
@@ -215,7 +191,7 @@ class SessionDataParser:
         if fields := dict_of(facts.get("fields")):  # where earlier versions wrote them
             session.metadata["fields"] = clean_value(fields)
 
-    def _complete(self) -> None:
+    def settle(self) -> Iterable[int]:
         """Set what can only be known, or must not be overruled, once all messages are there."""
         session = self.session
         for group, index in self._last.items():
@@ -230,6 +206,7 @@ class SessionDataParser:
         for row in map(dict_of, list_of(self._facts.get("subagents"))):
             session.subagents.append(self._subagent(row))
         take_inherited(session, self._facts.get("inherited"), self._facts_span)
+        return ()
 
     def _subagent(self, row: dict[str, Any]) -> Subagent:
         subagent = Subagent(as_text(row.get("id")))
@@ -340,8 +317,7 @@ class SessionDataParser:
                 flags |= (Flag.ERROR.value if failed else 0) | (Flag.PENDING.value if pending else 0)
                 self.session.exchanges[-1].errors += failed
         messages.flags[index] |= flags
-        messages.chars[index] = min(len(text), 0xFFFFFFFF)
-        messages.lines[index] = min(text.count("\n") + bool(text), 0xFFFFFFFF)
+        messages.resize(index, text)
         return text
 
     def _account(
@@ -458,42 +434,15 @@ def _opened(data: dict[str, Any]) -> _Opened:
     return _Opened(data, ours, _blocks(data, ours), _metadata(data, ours))
 
 
-class _Builder:
-    """Makes messages from a document's records. What was opened last is kept, since its blocks come in turn."""
-
-    def __init__(self) -> None:
-        self._last = _opened({})
-
-    def __call__(self, session: Session, index: int) -> Message:
-        rows = session.messages
-        record = session.record(next(session.spans.chain(rows.span[index])))
-        data = dict_of(record.get("message"))
-        if self._last.data is not data:
-            self._last = _opened(data)
-        return _made(session, index, self._last, record.get("number", 0), rows.block[index])
-
-
-def _made(session: Session, index: int, opened: _Opened, number: int, block: int) -> Message:
-    rows, (data, ours, blocks, theirs) = session.messages, opened
+def _message(session: Session, index: int, opened: _Opened, number: int, block: int) -> Message:
+    data, ours, blocks, theirs = opened
     metadata = dict(theirs)
     piece = blocks[min(block, len(blocks) - 1)]
-    exchange = session.exchanges[rows.exchange[index]]
-    group = rows.group[index]
-    message = Message(
-        index=index,
-        id=_id(data, exchange, number, block),
-        kind=Kind(rows.kind[index]),
-        exchange=exchange.index,
-        timestamp=rows.when(index),
-        model=session.model_of(index),
-        parts=read_parts(piece.parts, ours.get("parts")),
-        tool=read_tool(piece.tool, ours.get("tool"), metadata) if piece.tool is not None else None,
-        group=session.groups.ids[group] if group < len(session.groups) else None,
-        flags=Flag(rows.flags[index]),
-        label=as_line(ours.get("label")),
-        figures=as_line(ours.get("figures")),
-        metadata=metadata,
-    )
+    exchange, group = session.exchanges[session.messages.exchange[index]], session.messages.group[index]
+    message = session.place(Message(-1, _id(data, exchange, number, block), piece.kind, 0), index)
+    message.parts, message.metadata = read_parts(piece.parts, ours.get("parts")), metadata
+    message.tool = read_tool(piece.tool, ours.get("tool"), metadata) if piece.tool is not None else None
+    message.label, message.figures = as_line(ours.get("label")), as_line(ours.get("figures"))
     if message.tool is not None:
         message.tool.listing = listing_of(session.provider)
     counts = group < len(session.groups) and session.groups.last[group] == index
@@ -512,6 +461,12 @@ def _id(data: dict[str, Any], exchange: Exchange, number: int, block: int) -> st
     return f"{name}#{block + 1}" if block else name
 
 
-def key_of(name: str) -> int:
-    """The 64-bit number that stands for a message's id."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
+SESSION_DATA = SavedFormat(
+    "session-data",
+    "SessionData",
+    "The document's own figures, each group once.",
+    (Format("SessionData 1.0, one JSON document", "an object with exchanges and two of SessionData's other keys"),),
+    # The version is not looked at here: a newer document is refused when it is read, with its version named.
+    lambda head: is_session_data(head.document),
+    lambda path: DocumentReading(path, lambda: SessionDataParser(path), document_records, is_session_data),
+)

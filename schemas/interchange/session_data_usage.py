@@ -22,23 +22,16 @@ def read_usage(value: object) -> TokenUsage | None:
     count = {key: as_count(item) for key, item in value.items()}
     whole, output = count.get("inputTokens"), count.get("outputTokens")
     if "cacheReadInputTokens" in count or "cacheCreationInputTokens" in count:
-        usage = TokenUsage(
-            whole,
-            output,
-            count.get("cacheReadInputTokens"),
-            count.get("cacheCreationInputTokens"),
-            count.get("thinkingTokens"),
-        )
-    elif {"cachedTokens", "thoughtTokens", "toolTokens"} & count.keys():
-        # Thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
-        cached, thoughts = count.get("cachedTokens"), count.get("thoughtTokens")
-        tools = count.get("toolTokens") or 0
-        fresh = max(whole - (cached or 0), 0) + tools if whole is not None else None
-        usage = TokenUsage(fresh, (output or 0) + thoughts if thoughts is not None else output, cached, None, thoughts)
-    else:
-        cached = count.get("cachedInputTokens")
-        fresh = max(whole - (cached or 0), 0) if whole is not None else None
-        usage = TokenUsage(fresh, output, cached, None, count.get("reasoningOutputTokens"))
+        read, written = count.get("cacheReadInputTokens"), count.get("cacheCreationInputTokens")
+        usage = TokenUsage(whole, output, read, written, count.get("thinkingTokens"))
+    else:  # the cache is part of the input
+        cached, thought = count.get("cachedInputTokens"), count.get("reasoningOutputTokens")
+        if {"cachedTokens", "thoughtTokens", "toolTokens"} & count.keys():
+            # Thoughts are outside the output, tool tokens are part of the prompt that is counted apart.
+            cached, thought = count.get("cachedTokens"), count.get("thoughtTokens")
+            output = output if thought is None else (output or 0) + thought
+        fresh = None if whole is None else max(whole - (cached or 0), 0) + (count.get("toolTokens") or 0)
+        usage = TokenUsage(fresh, output, cached, None, thought)
     return usage if usage.total is not None else None
 
 

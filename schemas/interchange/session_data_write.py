@@ -9,8 +9,8 @@ back. Session -> document -> Session -> document loses nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -22,7 +22,6 @@ from schemas.interchange.session_data_facts import (
     SUBAGENT,
     TOOL,
     Group,
-    given,
     iso_time,
     result_of,
     tell,
@@ -36,6 +35,7 @@ from schemas.message import Kind, Message, Part, Tool
 from schemas.paths import path_text
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
+from schemas.values import given
 
 UNKNOWN = "unknown"
 """Stands where a version or a workspace root is required and none is known; no real root is a relative path."""
@@ -43,8 +43,13 @@ EPOCH = "1970-01-01T00:00:00Z"
 """Stands where SessionData requires the time of creation and none is known."""
 _TOOL_TYPES = frozenset({"write", "read", "search", "shell", "task", "generic", "unknown"})
 
-Edit = Callable[[Any], Any]
-"""Changes a JSON value, with its members' names, on its way out: redaction."""
+_Value = TypeVar("_Value")
+
+
+class Edit(Protocol):
+    """Changes a JSON value, with its members' names, on its way out: redaction."""
+
+    def __call__(self, value: _Value, /) -> _Value: ...
 
 
 def to_session_data(
@@ -122,22 +127,20 @@ class SessionDataWriter:
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""
         session = self.session
-        data: dict[str, Any] = {
-            "schemaVersion": "1.0",
-            "provider": {
-                "id": session.provider or UNKNOWN,
-                "name": session.provider_name or session.provider or UNKNOWN,
-                "version": session.version or UNKNOWN,
-            },
-            "sessionId": session.id or session.path.stem or UNKNOWN,
-            "createdAt": iso_time(session.created) or EPOCH,
+        provider = {
+            "id": session.provider or UNKNOWN,
+            "name": session.provider_name or session.provider or UNKNOWN,
+            "version": session.version or UNKNOWN,
         }
-        if updated := iso_time(session.updated):
-            data["updatedAt"] = updated
-        if slug := session_slug(session, self._edit):
-            data["slug"] = slug
-        data["workspaceRoot"] = session.workspace_root or UNKNOWN
-        return data
+        return given(
+            schemaVersion="1.0",
+            provider=provider,
+            sessionId=session.id or session.path.stem or UNKNOWN,
+            createdAt=iso_time(session.created) or EPOCH,
+            updatedAt=iso_time(session.updated),
+            slug=session_slug(session, self._edit) or None,
+            workspaceRoot=session.workspace_root or UNKNOWN,
+        )
 
     def exchange(
         self,
@@ -151,13 +154,8 @@ class SessionDataWriter:
         one of the document says what is true of the whole session.
         """
         session = self.session
-        data: dict[str, Any] = {
-            "exchangeId": self._exchange_ids.unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index)
-        }
-        if started := iso_time(exchange.started):
-            data["startTime"] = started
-        if ended := iso_time(exchange.ended):
-            data["endTime"] = ended
+        name = self._exchange_ids.unique(exchange.id or f"{session.id}:{exchange.index}", exchange.index)
+        data = given(exchangeId=name, startTime=iso_time(exchange.started), endTime=iso_time(exchange.ended))
         ours: dict[str, Any] = {"opener": exchange.opener.name.lower() if exchange.opener else None}
         ours |= tell(EXCHANGE, exchange) | given(model=session.models[exchange.model] or None)
         if exchange.groups:
@@ -178,10 +176,8 @@ class SessionDataWriter:
         session = self.session
         metadata = dict(message.metadata)
         name = message.id or f"{session.id}:{message.exchange}:{message.index}"
-        data: dict[str, Any] = {"id": self._message_ids.unique(name, message.index)}
-        if time := iso_time(message.timestamp):
-            data["timestamp"] = time
-        data["role"] = message.role
+        name = self._message_ids.unique(name, message.index)
+        data = given(id=name, timestamp=iso_time(message.timestamp), role=message.role)
         ours: dict[str, Any] = {"kind": message.kind.name.lower()}
         if message.model:
             (data if message.role == "agent" else ours)["model"] = message.model
@@ -289,17 +285,15 @@ class SessionDataWriter:
 
 def _tool(tool: Tool) -> dict[str, Any]:
     """1.0's tool object."""
-    data: dict[str, Any] = {"name": tool.name or UNKNOWN, "type": tool.type if tool.type in _TOOL_TYPES else "unknown"}
-    if tool.use_id:
-        data["useId"] = tool.use_id
-    data["input"] = tool.input
-    if (output := result_of(tool)) is not None:
-        data["output"] = output
-    if tool.summary:
-        data["summary"] = tool.summary
-    if tool.formatted:
-        data["formattedMarkdown"] = tool.formatted
-    return data
+    return given(
+        name=tool.name or UNKNOWN,
+        type=tool.type if tool.type in _TOOL_TYPES else "unknown",
+        useId=tool.use_id or None,
+        input=tool.input,
+        output=result_of(tool),
+        summary=tool.summary or None,
+        formattedMarkdown=tool.formatted or None,
+    )
 
 
 class Names:

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +21,9 @@ from schemas.figures import format_cost, format_count
 from schemas.interchange.rfc3339 import parse_time
 from schemas.interchange.sheets import escaped, open_section, table
 from schemas.interchange.snapshot_make import TOP
-from schemas.interchange.verdicts import Finding, Verdict, explain, schema_findings, shown
+from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointed, schema_findings, shown, verdict_of
 from schemas.message import Flag, Kind, Message, Part
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, Head, SavedFormat
 from schemas.reading import WholeReading
 from schemas.records import MemoryStore, read_document
 from schemas.session import Session
@@ -47,33 +47,13 @@ def is_snapshot(document: object) -> bool:
     return document.keys() >= _KEYS or len(document.keys() & (_KEYS | _OTHERS)) >= _MANY
 
 
-class SnapshotProvider(Saved):
-    """Snapshots in the place of an agent: one opens as its tables."""
-
-    id = "snapshot"
-    name = "UI Snapshot"
-    counting = "A snapshot holds sums only; which calls they are made of is in the events it was made from."
-    formats = (
-        Format(
-            "UI Snapshot v1, one JSON document",
-            "an object with schema_version and totals, or four other keys of a snapshot",
-        ),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that
-        does not write it at once may be at it just now.
-        """
-        if head.document is not None or head.records:
-            return is_snapshot(head.document)
-        return head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and sum(key in head.data for key in _BEGINNING) > 1
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a snapshot; `start` means nothing, since a document is read whole."""
-        return SnapshotReading(path)
-
-
-SNAPSHOT = SnapshotProvider()
+def _detect(head: Head) -> bool:
+    """Return whether the file is one JSON object with a snapshot's keys, or the beginning of one: a program that does
+    not write it at once may be at it just now.
+    """
+    if head.document is not None or head.records:
+        return is_snapshot(head.document)
+    return head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and sum(key in head.data for key in _BEGINNING) > 1
 
 
 class SnapshotReading(WholeReading):
@@ -113,6 +93,21 @@ class SnapshotReading(WholeReading):
         return data, None
 
 
+SNAPSHOT = SavedFormat(
+    "snapshot",
+    "UI Snapshot",
+    "A snapshot holds sums only; which calls they are made of is in the events it was made from.",
+    (
+        Format(
+            "UI Snapshot v1, one JSON document",
+            "an object with schema_version and totals, or four other keys of a snapshot",
+        ),
+    ),
+    _detect,
+    SnapshotReading,
+)
+
+
 def is_supported(version: object) -> bool:
     """Return whether the version is the number 1: neither "1" nor true nor 1.0 is."""
     return type(version) is int and version == 1
@@ -147,15 +142,9 @@ def session_of(document: dict[str, Any], path: Path) -> Session:
     if made := parse_time(document.get("generated_at")):
         session.created = session.updated = made.timestamp()
     for number, page in enumerate(pages(document)):
-        record = store.add({"title": page.title, "text": page.text})
+        record = store.add(page._asdict())
         open_section(session, page.title, 2 * number, record)
-        session.add_message(
-            Kind.TEXT,
-            2 * number + 1,
-            record,
-            chars=len(page.text),
-            lines=page.text.count("\n") + 1,
-        )
+        session.messages.resize(session.add_message(Kind.TEXT, 2 * number + 1, record), page.text)
     return session
 
 
@@ -207,11 +196,8 @@ def _rows(kind: str, rows: Sequence[Any]) -> str:
 
 def build(session: Session, index: int) -> Message:
     """A page as a message, or its heading."""
-    rows = session.messages
-    page = session.record(next(session.spans.chain(rows.span[index])))
-    kind = rows.kind_of(index)
-    message = Message(index, f"{session.id}:{index}", kind, rows.exchange[index], rows.when(index))
-    message.flags = Flag(rows.flags[index])
+    page = session.record(session.message_spans(index)[0])
+    message = session.place(Message(index, f"{session.id}:{index}", Kind.TEXT, 0), index)
     if message.flags & Flag.OPENER:
         message.label = str(page.get("title", ""))
     else:
@@ -239,12 +225,8 @@ def validate_snapshot(document: object) -> Verdict:
     if isinstance(document, dict) and "schema_version" in document and not is_supported(document["schema_version"]):
         version = shown(document["schema_version"])
         return Verdict([Finding("/schema_version", f"`schema_version` {version} is not supported, only 1")], [])
-    errors = schema_findings("snapshot", document, _words)
-    warnings: list[Finding] = []
-    if isinstance(document, dict):
-        for finding, fatal in _beyond_the_schema(document):
-            (errors if fatal else warnings).append(finding)
-    return Verdict(errors, warnings)
+    rejected = ((finding, True) for finding in schema_findings("snapshot", document, _words))
+    return verdict_of(chain(rejected, _beyond_the_schema(document) if isinstance(document, dict) else ()))
 
 
 def _words(error: Any) -> Iterator[Finding]:
@@ -253,16 +235,15 @@ def _words(error: Any) -> Iterator[Finding]:
         yield finding._replace(message="`month` must be of the form YYYY-MM") if is_month else finding
 
 
-def _beyond_the_schema(document: dict[str, Any]) -> Iterator[tuple[Finding, bool]]:
+def _beyond_the_schema(document: dict[str, Any]) -> Judged:
     made = document.get("generated_at")
     if isinstance(made, str):
         if parse_time(made) is None:
             yield Finding("/generated_at", "`generated_at` must be an RFC 3339 time with an offset"), True
         elif made[-1] not in "Zz" and timedelta() != _offset(made):
             yield Finding("/generated_at", "`generated_at` should be in UTC"), False
-    totals = document.get("totals")
-    totals = totals if isinstance(totals, dict) else {}
-    yield from _floats("/totals", totals, ("tokens", "session_count", "skipped_unpriced_count"))
+    totals = dict_of(document.get("totals"))
+    yield from pointed("/totals", totals, ("tokens", "session_count", "skipped_unpriced_count"))
     for name in _TABLES:
         rows = document.get(name)
         if isinstance(rows, list):
@@ -274,11 +255,9 @@ def _offset(text: str) -> timedelta:
     return timedelta(hours=int(hours), minutes=int(minutes))
 
 
-def _check_rows(
-    path: str, rows: list[dict[str, Any]], document: dict[str, Any], totals: dict[str, Any]
-) -> Iterator[tuple[Finding, bool]]:
+def _check_rows(path: str, rows: list[dict[str, Any]], document: dict[str, Any], totals: dict[str, Any]) -> Judged:
     for number, row in enumerate(rows):
-        yield from _floats(f"{path}/{number}", row, ("tokens", "session_count"))
+        yield from pointed(f"{path}/{number}", row, ("tokens", "session_count"))
     tokens = [row.get("tokens") for row in rows]
     counts = [count for count in tokens if type(count) is int]
     if len(counts) != len(tokens):
@@ -302,10 +281,3 @@ def _check_rows(
 def _is_after(before: object, name: object) -> bool:
     """Return whether the name of a row should stand before that of the row above it."""
     return isinstance(before, str) and isinstance(name, str) and before.encode() > name.encode()
-
-
-def _floats(path: str, value: dict[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[Finding, bool]]:
-    """A JSON Schema takes 5.0 for an integer; a reader with typed fields does not."""
-    for key in keys:
-        if isinstance(count := value.get(key), float) and count.is_integer():
-            yield Finding(f"{path}/{key}", f"`{key}` must be an integer, not a number with a point"), True

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from schemas.clean import clean, one_line
 from schemas.costs.price_book import PriceBook
@@ -49,60 +49,31 @@ class TooManyTokens(ValueError):
     """More than the 64 bits that the format's reader has for a count."""
 
 
-class Pricing(Protocol):
-    """The source of a snapshot's names and prices."""
+class Pricing:
+    """The source of a snapshot's names and prices: a price book, in which what it does not have has no price, or else
+    genai-prices, which knows no aliases and no subscriptions.
+    """
+
+    def __init__(self, book: PriceBook | None = None) -> None:
+        self._book, self._prices = book, Prices()
 
     def names(self, provider: str, model: str) -> tuple[str, str]:
         """The provider and the model that two names mean."""
-        ...
-
-    def cost(self, event: Event) -> float | None:
-        """US dollars for an event with its true names; None where it has no price."""
-        ...
-
-    def subscription(self, provider: str) -> float:
-        """US dollars a month."""
-        ...
-
-
-class BookPricing:
-    """A price book and nothing else: what is not in it has no price."""
-
-    def __init__(self, book: PriceBook) -> None:
-        self._book = book
-
-    def names(self, provider: str, model: str) -> tuple[str, str]:
-        """Resolve both names by the book's aliases."""
+        if self._book is None:
+            return provider, model
         provider = self._book.provider(provider)
         return provider, self._book.model(provider, model)
 
     def cost(self, event: Event) -> float | None:
-        """Price an event by the book's rates."""
+        """US dollars for an event with its true names; None where it has no price."""
+        if self._book is None:
+            return self._prices.cost(event.provider, event.model, event.call, event.time.timestamp())
         rates = self._book.models.get(event.provider, {}).get(event.model)
         return None if rates is None else book_parts(rates, event.call).total
 
     def subscription(self, provider: str) -> float:
-        """The book's."""
-        return self._book.subscriptions.get(provider, 0.0)
-
-
-class TablePricing:
-    """genai-prices, which knows no aliases and no subscriptions."""
-
-    def __init__(self) -> None:
-        self._prices = Prices()
-
-    def names(self, provider: str, model: str) -> tuple[str, str]:
-        """The names as they are."""
-        return provider, model
-
-    def cost(self, event: Event) -> float | None:
-        """Price an event by model and time."""
-        return self._prices.cost(event.provider, event.model, event.call, event.time.timestamp())
-
-    def subscription(self, provider: str) -> float:
-        """None is known."""
-        return 0.0
+        """US dollars a month."""
+        return 0.0 if self._book is None else self._book.subscriptions.get(provider, 0.0)
 
 
 class Filters(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.interchange.toolpath_format import as_graph, begins_document, is_stream, told_of
-from schemas.provider import HEAD_BYTES, Format, Head, Reading, Saved
+from schemas.provider import HEAD_BYTES, Format, Head, Reading, SavedFormat
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -30,31 +30,27 @@ def others_in(session: Session) -> list[str]:
     return told.others if told is not None else []
 
 
-class ToolpathProvider(Saved):
-    """Toolpath documents in the place of an agent: a file of them can be opened like any session."""
+def _detect(head: Head) -> bool:
+    """Return whether the file is a Toolpath document or stream; whether it holds a session is seen on reading."""
+    if as_graph(head.document) is not None or is_stream(head):
+        return True
+    return len(head.data) >= HEAD_BYTES and begins_document(head.data)
 
-    id = "toolpath"
-    name = "Toolpath"
-    counting = (
-        "A group's total stands on its last step and counts there, once; what steps attribute to themselves is part "
-        "of it."
-    )
-    formats = (
+
+def _open(path: Path) -> Reading:
+    from schemas.interchange.toolpath_read import open_toolpath
+
+    return open_toolpath(path)
+
+
+TOOLPATH = SavedFormat(
+    "toolpath",
+    "Toolpath",
+    "A group's total stands on its last step and counts there, once; what steps attribute to themselves is part of it.",
+    (
         Format("Toolpath, one JSON document", "an object with graph and paths, or one path or step by itself"),
         Format("Toolpath, JSON lines", "a first record with nothing but PathOpen"),
-    )
-
-    def detect(self, head: Head) -> bool:
-        """Return whether the file is a Toolpath document or stream; whether it holds a session is seen on reading."""
-        if as_graph(head.document) is not None or is_stream(head):
-            return True
-        return len(head.data) >= HEAD_BYTES and begins_document(head.data)
-
-    def open(self, path: Path, *, start: int = 0) -> Reading:
-        """Read a document or a stream; `start` means nothing, since steps name earlier ones."""
-        from schemas.interchange.toolpath_read import open_toolpath
-
-        return open_toolpath(path)
-
-
-TOOLPATH = ToolpathProvider()
+    ),
+    _detect,
+    _open,
+)

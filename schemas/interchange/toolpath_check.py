@@ -27,14 +27,13 @@ from schemas.interchange.toolpath_format import (
     structural_type,
 )
 from schemas.interchange.toolpath_lineage import in_a_cycle
-from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings, shown
+from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointer, schema_findings, shown, verdict_of
 from schemas.values import dict_of, list_of
+from schemas.values import whole as whole_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-Judged = Iterator[tuple[Finding, bool]]
-"""Findings, each with whether it is an error."""
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
 _USAGES = ("token_usage", "attributed_token_usage")
@@ -46,7 +45,7 @@ def validate_toolpath(document: object) -> Verdict:
     root = _root(document)
     if root is not None:
         return Verdict([root], [])
-    return _verdict(_check(document))
+    return verdict_of(_check(document))
 
 
 def validate_stream(data: bytes) -> Verdict:
@@ -54,34 +53,18 @@ def validate_stream(data: bytes) -> Verdict:
     found = assemble(data)
     if found.path is None:
         return Verdict(found.errors, found.warnings)
-    at = _Lines(found.places)
-    document = {"graph": {"id": ""}, "paths": [found.path]}
-    verdict = _verdict((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
-    return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
 
-
-class _Lines:
-    """Places in the only path of a document as places in the stream that it was read from."""
-
-    def __init__(self, places: dict[str, str]) -> None:
-        self._places = places
-
-    def __call__(self, path: str) -> str:
-        inside = path.removeprefix("/paths/0")
-        parts = inside.split("/")
+    def at(path: str) -> str:
+        """A place in the only path of a document as the place in the stream that it was read from."""
+        parts = path.removeprefix("/paths/0").split("/")
         for end in range(len(parts), 1, -1):
-            if (place := self._places.get("/".join(parts[:end]))) is not None:
+            if (place := found.places.get("/".join(parts[:end]))) is not None:
                 return place + "".join(f"/{part}" for part in parts[end:])
         return ""
 
-
-def _verdict(found: Judged) -> Verdict:
-    """Each finding once, and none as a warning that is an error: both schemas may reject the same thing."""
-    errors: dict[Finding, None] = {}
-    warnings: dict[Finding, None] = {}
-    for finding, fatal in found:
-        (errors if fatal else warnings)[finding] = None
-    return Verdict(list(errors), [finding for finding in warnings if finding not in errors])
+    document = {"graph": {"id": ""}, "paths": [found.path]}
+    verdict = verdict_of((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
+    return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
 
 
 def _root(document: object) -> Finding | None:
@@ -270,13 +253,13 @@ def _group(run: list[_Turn], totalled: set[str]) -> Judged:
     total = run[-1].usage("token_usage")
     if total is None:
         elsewhere = "token_usage" in run[-1].said or (isinstance(name, str) and name in totalled)
-        if any(_number(share, figure) for share in shares for figure in _FIGURES) and not elsewhere:
+        if any(whole_of(share.get(figure)) for share in shares for figure in _FIGURES) and not elsewhere:
             at = next(turn.at for turn in reversed(run) if turn.usage("attributed_token_usage") is not None)
             yield Finding(f"{at}/attributed_token_usage", f"tokens attributed, but {of} has no total"), False
         return
     for figure in _FIGURES:
-        spent = sum(_number(share, figure) or 0 for share in shares)
-        whole = _number(total, figure)
+        spent = sum(whole_of(share.get(figure)) or 0 for share in shares)
+        whole = whole_of(total.get(figure))
         if whole is not None and spent > max(whole, 0):
             words = f"`{figure}`: {spent} attributed to {_steps_of(run, of)}, more than the total of {whole}"
             yield Finding(f"{run[-1].at}/token_usage/{figure}", words), True
@@ -294,11 +277,6 @@ def _is_required(figure: str, total: dict[str, Any]) -> bool:
     return figure in ("input_tokens", "output_tokens") and figure not in total
 
 
-def _number(usage: dict[str, Any], key: str) -> int | None:
-    value = usage.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _figures(at: str, usage: dict[str, Any]) -> Judged:
     """Figures are whole numbers, and the parts of one are no more than the whole."""
     for figure in _FIGURES:
@@ -314,11 +292,11 @@ def _figures(at: str, usage: dict[str, Any]) -> Judged:
 
 def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Judged:
     figure = parent if parent in _FIGURES else f"{parent}_tokens"
-    total = sum(_number(parts, name) or 0 for name in parts)
+    total = sum(whole_of(parts.get(name)) or 0 for name in parts)
     if figure not in _FIGURES:
         yield Finding(at, f"`{one_line(parent, 40)}` is none of the figures that could be broken down"), False
         return
-    whole = _number(usage, figure)
+    whole = whole_of(usage.get(figure))
     if whole is not None and total > max(whole, 0):
         yield Finding(at, f"the parts of `{figure}` add up to {total}, more than the {whole} there are"), True
     elif total > 0 and usage.get(figure) is None and not _is_required(figure, usage):
@@ -334,7 +312,6 @@ def _whole(at: str, name: str, value: object) -> Judged:
 
 # -- streams ---------------------------------------------------------------------------------------------------------
 
-_VARIANTS = ("PathOpen", "Step", "ActorDef", "Signature", "PathMeta", "Head", "PathClose")
 _BODIES: dict[str, dict[str, type]] = {
     "PathOpen": {"version": str, "id": str},
     "Step": {"step": dict, "change": dict},
@@ -374,6 +351,12 @@ class _Fatal(Exception):
         """Whether the path is whole without the line, so that it can be checked."""
         self.ends = ends
         """Whether every later line would break the same rule."""
+
+
+def _need(place: str, value: dict[str, Any], key: str, kind: type) -> None:
+    if not isinstance(value.get(key), kind):
+        there = f"must be {_WORDS[kind]}" if key in value else "is missing"
+        raise _Fatal(f"{place}/{key}" if key in value else place, f"`{key}` {there}")
 
 
 def assemble(data: bytes) -> Assembled:
@@ -438,7 +421,7 @@ class _Assembly:
             raise _Fatal(place, "a line after PathClose", spare=True, ends=True)
         if self.opened is None and variant != "PathOpen":
             raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`", ends=True)
-        if variant not in _VARIANTS:
+        if variant not in _BODIES:
             self.warnings.append(
                 Finding(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
             )
@@ -451,9 +434,7 @@ class _Assembly:
         if not isinstance(body, dict):
             raise _Fatal(place, f"the body of `{variant}` is no object")
         for key, kind in _BODIES[variant].items():
-            if not isinstance(body.get(key), kind):
-                there = "is missing" if key not in body else f"must be {_WORDS[kind]}"
-                raise _Fatal(f"{place}/{key}" if key in body else place, f"`{key}` {there}")
+            _need(place, body, key, kind)
         for key in body if variant != "Step" else ():
             if key not in _BODIES[variant] and key not in _OPTIONAL.get(variant, ()):
                 when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
@@ -489,9 +470,7 @@ class _Assembly:
     def _take_step(self, place: str, body: dict[str, Any]) -> None:
         identity = body["step"]
         for key in ("id", "actor", "timestamp"):
-            if not isinstance(identity.get(key), str):
-                there = "is missing" if key not in identity else "must be a string"
-                raise _Fatal(f"{place}/step/{key}" if key in identity else f"{place}/step", f"`{key}` {there}")
+            _need(f"{place}/step", identity, key, str)
         number = len(self.steps)
         self.places[f"/steps/{number}"] = place
         self.steps.append(body)

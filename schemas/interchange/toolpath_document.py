@@ -191,10 +191,8 @@ class _Skimmer:
     def value(self, at: int, shape: Any) -> tuple[Any, int]:
         """A value, and where it ends: taken apart as far as `shape` says where steps are, else as it is."""
         sign = self._text[at : at + 1]
-        if isinstance(shape, dict) and sign == "{":
-            return self._object(at, shape)
-        if isinstance(shape, list) and sign == "[":
-            return self._array(at, shape[0])
+        if (isinstance(shape, dict) and sign == "{") or (isinstance(shape, list) and sign == "["):
+            return self._inside(at, shape)
         return self._step(at) if shape is _STEP else self._raw(at)
 
     def _step(self, at: int) -> tuple[Any, int]:
@@ -215,26 +213,21 @@ class _Skimmer:
         _, end = _raw_decode(self._text, at)
         return read_record(b'{"value":' + self._data[at:end] + b"}").get("value"), end
 
-    def _object(self, at: int, shape: Data) -> tuple[Data, int]:
-        found: Data = {}
+    def _inside(self, at: int, shape: Any) -> tuple[Any, int]:
+        """An object or an array, entry by entry."""
+        keyed, found = isinstance(shape, dict), list[tuple[str, Any]]()
         at = _after(self._text, at + 1)
-        while self._text[at : at + 1] != "}":
-            at = self._expect(at, ",") if found else at
-            if self._text[at : at + 1] != '"':
-                raise ValueError("no key")
-            key, at = self._raw(at)
-            found[key], at = self.value(self._expect(at, ":"), shape.get(key))
+        while self._text[at : at + 1] != ("}" if keyed else "]"):
+            at, key = self._expect(at, ",") if found else at, ""
+            if keyed:
+                if self._text[at : at + 1] != '"':
+                    raise ValueError("no key")
+                key, at = self._raw(at)
+                at = self._expect(at, ":")
+            one, at = self.value(at, shape.get(key) if keyed else shape[0])
+            found.append((key, one))
             at = _after(self._text, at)
-        return found, at + 1
-
-    def _array(self, at: int, shape: Any) -> tuple[list[Any], int]:
-        found: list[Any] = []
-        at = _after(self._text, at + 1)
-        while self._text[at : at + 1] != "]":
-            one, at = self.value(self._expect(at, ",") if found else at, shape)
-            found.append(one)
-            at = _after(self._text, at)
-        return found, at + 1
+        return dict(found) if keyed else [one for _, one in found], at + 1
 
     def _expect(self, at: int, sign: str) -> int:
         at = _after(self._text, at)

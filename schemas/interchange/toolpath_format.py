@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.provider import Head
 from schemas.published import published_of
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, texts_of
+from schemas.values import dict_of, given, list_of, texts_of
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -145,14 +145,12 @@ def counted(provider: str, usage: TokenUsage | None) -> dict[str, Any] | None:
     if published_of(provider).inclusive:
         known = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
         fresh = sum(known) if known else None
-    data: dict[str, Any] = {"input_tokens": fresh, "output_tokens": usage.output}
-    if usage.cache_read is not None:
-        data["cache_read_tokens"] = usage.cache_read
-    if usage.cache_write is not None:
-        data["cache_write_tokens"] = usage.cache_write
-    if usage.reasoning and usage.output:
-        data["breakdowns"] = {"output": {"reasoning": min(usage.reasoning, usage.output)}}
-    return data
+    thought = min(usage.reasoning or 0, usage.output or 0)
+    return {"input_tokens": fresh, "output_tokens": usage.output} | given(
+        cache_read_tokens=usage.cache_read,
+        cache_write_tokens=usage.cache_write,
+        breakdowns={"output": {"reasoning": thought}} if thought else None,
+    )
 
 
 def read_counted(provider: str, data: dict[str, Any]) -> TokenUsage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
 from schemas.interchange.toolpath_format import id_of, parents_of
@@ -48,22 +49,15 @@ def in_order(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     cyclic = {numbers[name] for name in in_a_cycle(steps)}
     for number in cyclic:
         above[number] = [parent for parent in above[number] if parent < number or parent not in cyclic]
-    done: set[int] = set()
+    sorter = TopologicalSorter(dict(enumerate(above)))
+    sorter.prepare()
+    ready: list[int] = []
     order: list[int] = []
-    for number in range(len(steps)):
-        waiting = [number]
-        begun: set[int] = set()
-        while waiting:
-            top = waiting[-1]
-            missing = [p for p in above[top] if p not in done and p not in begun] if top not in done else []
-            begun.add(top)
-            if missing:
-                waiting.append(missing[0])
-                continue
-            waiting.pop()
-            if top not in done:
-                done.add(top)
-                order.append(top)
+    while sorter.is_active():
+        for number in sorter.get_ready():
+            heappush(ready, number)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
     return [steps[number] for number in order]
 
 

@@ -8,15 +8,16 @@ marked as rewound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
+from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_facts import as_text
-from schemas.interchange.session_data_read import key_of
+from schemas.interchange.session_data_write import Names
 from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_format import (
     EVENT,
@@ -42,7 +43,7 @@ from schemas.provider import HEAD_BYTES, Reading, beginning
 from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
-from schemas.session import Change, Op, Session, Subagent
+from schemas.session import Session, Subagent
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, list_of
 
@@ -51,7 +52,6 @@ _MADE_ANEW = ("turnlog", "actors", "signatures", "kind", "source", "title", "pro
 """Keys of a path's meta that a session has a place for, and the one that earlier versions of turnlog wrote."""
 _DEEPEST = 80
 """Subagents within subagents; 79 levels have been seen, and a session must not end in Python's own limit."""
-_OPENERS = (Kind.PROMPT, Kind.COMMAND)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -134,49 +134,6 @@ def read_path(path: Data, file: Path, depth: int = 0) -> Session:
     return parser.session
 
 
-# -- messages ----------------------------------------------------------------------------------------------------------
-
-
-class Builder:
-    """Makes the messages of a path's steps. Those of the last step are kept, since they are asked for in turn."""
-
-    def __init__(self) -> None:
-        self.told = Told()
-        self.source = ""
-        """Who made the session, as the path says it."""
-        self._last: tuple[Data, list[Message]] = {}, []
-
-    def messages(self, line: Data) -> list[Message]:
-        """The messages of a line."""
-        if self._last[0] is not line:
-            step = line.get("Step")
-            made = [_note(line)] if step is None else step_messages(dict_of(step), self.source)
-            self._last = line, made
-        return self._last[1]
-
-    def __call__(self, session: Session, index: int) -> Message:
-        """The message of a row."""
-        rows = session.messages
-        made = self.messages(session.record(next(session.spans.chain(rows.span[index]))))
-        group = rows.group[index]
-        message = made[rows.block[index]]
-        return replace(
-            message,
-            index=index,
-            exchange=rows.exchange[index],
-            model=session.model_of(index),
-            group=session.groups.ids[group] if group < len(session.groups) else None,
-            flags=Flag(rows.flags[index]),
-            metadata=clean_value(message.metadata),
-        )
-
-
-def _note(line: Data) -> Message:
-    """Make a note of what else is in the document, as its first line says it."""
-    note = as_text(dict_of(line.get("PathOpen")).get("note"))
-    return Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))
-
-
 # -- tokens ------------------------------------------------------------------------------------------------------------
 #
 # A group may be a whole round of calls, each of which a step attributes to itself (`attributed_token_usage`); the
@@ -199,34 +156,27 @@ class Run:
     """The session's token groups that were made of it, once its total was said."""
 
 
-@dataclass(slots=True)
-class CallUsage:
-    """One call of a run: its messages, its tokens, and the record that says so."""
-
-    messages: list[int]
-    usage: TokenUsage
-    record: Record
+CallUsage = tuple[list[int], TokenUsage, Record]
+"""One call of a run: its messages, its tokens, and the record that says so."""
 
 
 def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
     """The calls, which add up to the total; one where nothing is attributed, or more than there is."""
     shares = [share for _, share, _ in run.turns if share is not None and share.total]
-    rest = _rest(total, shares)
+    rest, last = _rest(total, shares), run.turns[-1][2]
     if not shares or rest is None:
-        return [CallUsage([index for messages, _, _ in run.turns for index in messages], total, run.turns[-1][2])]
+        return [([index for messages, _, _ in run.turns for index in messages], total, last)]
     calls: list[CallUsage] = []
     waiting: list[int] = []
     for messages, share, record in run.turns:
         waiting.extend(messages)
         if share is not None and share.total:
-            calls.append(CallUsage(waiting, _as_known(share, total), record))
+            calls.append((waiting, _as_known(share, total), record))
             waiting = []
-    if rest.total:
-        calls.append(CallUsage(waiting, rest, run.turns[-1][2]))
-    else:  # thinking is a part of the output; it can be said of the total alone
-        calls[-1].messages.extend(waiting)
-        calls[-1].usage = calls[-1].usage._replace(reasoning=_plus(calls[-1].usage.reasoning, rest.reasoning))
-    return calls
+    if not rest.total:  # thinking is a part of the output; it can be said of the total alone
+        before, usage, last = calls.pop()
+        waiting, rest = before + waiting, usage + TokenUsage(reasoning=rest.reasoning)
+    return [*calls, (waiting, rest, last)]
 
 
 def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
@@ -250,18 +200,14 @@ def _as_known(share: TokenUsage, total: TokenUsage) -> TokenUsage:
     return TokenUsage(*(None if whole is None else part for part, whole in zip(share, total, strict=True)))
 
 
-def _plus(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else a + b
-
-
-class ToolpathParser:
+class ToolpathParser(RecordParser):
     """Takes the lines of a stream, any number at a time."""
 
     def __init__(self, path: Path, depth: int = 0) -> None:
-        self.session = Session("toolpath", "Toolpath", path, path.stem)
-        self._builder = Builder()
-        self.session.build = self._builder
-        self.told = self._builder.told
+        super().__init__(Session("toolpath", "Toolpath", path, path.stem))
+        self.told = Told()
+        self._source = ""
+        """Who made the session, as the path says it."""
         self.path_id = ""
         self._depth = depth
         self._opened = self._named = self._old = False
@@ -269,25 +215,22 @@ class ToolpathParser:
         self._branches = Branches()
         self._run = Run()
         self._run_group = self._run_model = -1
-        self._group_names: set[str] = set()
-        self._repeats: dict[str, int] = {}
+        self._group_names = Names()
 
-    def feed(self, records: Iterable[Record]) -> list[Change]:
-        """Take more lines."""
-        before = len(self.session.messages)
-        for record in records:
-            if len(record[3]) != 1:
-                self.session.unknown["line with several keys"] += 1
-                continue
-            ((variant, body),) = record[3].items()
-            self._take_line(variant, dict_of(body), record)
-        updated = self._settle()
-        appended = [Change(Op.APPENDED, index) for index in range(before, len(self.session.messages))]
-        return [Change(Op.UPDATED, index) for index in sorted(updated) if index < before] + appended
+    def messages(self, value: Data) -> list[Message]:
+        """The messages of a line: those of a step, or a note of what else is in the document, as the first says it."""
+        if (step := value.get("Step")) is not None:
+            return step_messages(dict_of(step), self._source)
+        note = as_text(dict_of(value.get("PathOpen")).get("note"))
+        return [Message(-1, "toolpath-note", Kind.NOTE, 0, label=one_line(note, 300))]
 
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing lies beside a document."""
-        return []
+    def take(self, record: Record) -> None:
+        """Take one more line."""
+        if len(record[3]) != 1:
+            self.session.unknown["line with several keys"] += 1
+            return
+        ((variant, body),) = record[3].items()
+        self._take_line(variant, dict_of(body), record)
 
     def _take_line(self, variant: str, body: Data, record: Record) -> None:
         if variant == "PathOpen" and not self._opened:
@@ -306,8 +249,8 @@ class ToolpathParser:
         elif variant != "PathClose":
             self.session.unknown[one_line(variant, 60)] += 1
 
-    def _settle(self) -> set[int]:
-        """See which turns are rewound by now. Returns the messages that changed."""
+    def settle(self) -> set[int]:
+        """See which turns are rewound by now; returns the messages that changed."""
         session, flag = self.session, int(Flag.REWOUND)
         updated: set[int] = set()
         for index, rewound in self._branches.marks():
@@ -345,13 +288,13 @@ class ToolpathParser:
         self._hide_signatures(meta)
         self._take_meta(meta)
         if "note" in body:
-            self._add(self._builder.messages(record[3]), record)
+            self.add(record)
 
     def _take_meta(self, patch: Data) -> None:
         """Take the path's meta, or what a later line says it is by now."""
         self._meta |= patch
         meta, session = self._meta, self.session
-        source = self._builder.source = as_text(meta.get("source"))
+        source = self._source = as_text(meta.get("source"))
         graph = dict_of(dict_of(session.metadata.get("toolpath")).get("graphMeta"))
         session.title = one_line(as_text(meta.get("title")) or as_text(graph.get("title")))
         session.provider = id_called(source) or "toolpath"
@@ -387,19 +330,17 @@ class ToolpathParser:
         self.told.merges += len(set(parents)) > 1
         if not self._named:
             self._name_session(step)
-        messages = self._builder.messages(record[3])
-        first = len(session.messages)
-        self._add(messages, record, self._model(step))
+        rows = self.add(record, self._model(step))
         said, turns = payload_of(step), list(payloads_of(step, TURN))
-        if not messages:
+        if not rows:
             session.hidden[one_line(as_text(said.get("entry_type")) or "step without a change", 60)] += 1
-        name, rows = as_text(identity_of(step, "step").get("id")), range(first, len(session.messages))
+        name = as_text(identity_of(step, "step").get("id"))
         self._branches.add(name, [clean(parent) for parent in parents], rows if turns else None)
         self._hide_signatures(dict_of(step.get("meta")))
         for turn in turns:  # no producer writes two into a step
             self._count(turn, name, rows, record)
             for row in delegations_of(turn):
-                self._delegate(row, turn, first)
+                self._delegate(row, turn, rows.start)
 
     def _name_session(self, step: Data) -> None:
         """Name the session: its id stands in the address of its conversation."""
@@ -419,29 +360,6 @@ class ToolpathParser:
             return ""
         name = as_text(dict_of(self.told.actors.get(actor)).get("model")) or actor.removeprefix("agent:")
         return "" if name == "unknown" else name
-
-    def _add(self, messages: list[Message], record: Record, model: str = "") -> None:
-        """Add the messages of a step; each prompt opens an exchange."""
-        session = self.session
-        for block, message in enumerate(messages):
-            opens = message.kind in _OPENERS
-            if opens:
-                session.open_exchange(message.kind, message.text)
-            text = message.text if message.tool is None else message.tool.text
-            index = session.add_message(
-                message.kind,
-                key_of(message.id),
-                record,
-                block=block,
-                time=message.timestamp,
-                chars=min(len(text), 0xFFFFFFFF),
-                lines=min(text.count("\n") + bool(text), 0xFFFFFFFF),
-            )
-            session.messages.flags[index] |= message.flags
-            session.messages.model[index] = session.model_index(model)
-            if opens:
-                session.mark_opener(index)
-            session.exchanges[-1].errors += Flag.ERROR in message.flags
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
@@ -464,9 +382,9 @@ class ToolpathParser:
         session = self.session
         if run.total is None:
             calls = calls_of(run, usage)
-            run.groups = [self._group(group or name, call.usage, call.messages, call.record) for call in calls]
-            if any(share is not None for _, share, _ in run.turns):
-                self._note_round(run.groups)
+            run.groups = [self._group(group or name, *call) for call in calls]
+            if any(share is not None for _, share, _ in run.turns):  # they are calls of the document's group
+                session.rounds |= dict.fromkeys(run.groups, session.groups.ids[run.groups[0]])
             run.total = usage
         else:  # a total of the group was said too early
             more = run.total.largest(usage)
@@ -475,10 +393,6 @@ class ToolpathParser:
             run.total = more
             for index in messages:
                 session.join_group(index, last)
-
-    def _note_round(self, groups: list[int]) -> None:
-        """Note that token groups are calls of one of the document's groups."""
-        self.session.rounds |= dict.fromkeys(groups, self.session.groups.ids[groups[0]])
 
     def _usage_of(self, said: Data, key: str) -> TokenUsage | None:
         value = said.get(key)
@@ -504,20 +418,15 @@ class ToolpathParser:
             for index in messages:
                 session.join_group(index, self._run_group)
         else:
-            self._run_group = self._group(name, usage, messages, record)
+            self._run_group = self._group(name, messages, usage, record)
         self._run_model = model
 
-    def _group(self, name: str, usage: TokenUsage, messages: Sequence[int], record: Record) -> int:
+    def _group(self, name: str, messages: Sequence[int], usage: TokenUsage, record: Record) -> int:
         session = self.session
-        number, free = self._repeats.get(name, 1), name
-        while free in self._group_names:  # the format's own producer gives each run of one message's turns a total
-            number += 1
-            free = f"{name}#{number}"
-        self._group_names.add(free)
-        self._repeats[name] = number
         latest = messages[-1] if messages else len(session.messages) - 1
         model = session.messages.model[latest] if latest >= 0 else 0
-        group = session.add_group(free, usage, record, model=model)
+        # The format's own producer gives each run of one message's turns a total.
+        group = session.add_group(self._group_names.free(name), usage, record, model=model)
         for index in messages:
             session.join_group(index, group)
         if messages and (ended := session.messages.exchange[latest]) != session.groups.exchange[group]:
@@ -539,7 +448,7 @@ class ToolpathParser:
             session.subagents.append(child)
         if turns and child.session is None and self._depth < _DEEPEST:
             steps = [self._as_step(turn, child.id, number) for number, turn in enumerate(turns)]
-            meta = {"kind": KIND, "source": self._builder.source, "actors": self.told.actors}
+            meta = {"kind": KIND, "source": self._source, "actors": self.told.actors}
             path = {"path": {"id": child.id}, "steps": steps, "meta": meta}
             child.session = read_path(path, session.path, self._depth + 1)
             child.session.lineage.parent = session.id
@@ -556,22 +465,15 @@ class ToolpathParser:
         """A subagent's turn as a step: it is one, stands by itself as the payload of one, or is something else (the
         schema says nothing of what `turns` holds), which becomes an event so that it can be read.
         """
-        if not isinstance(turn, dict):
-            said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
-            event: Data = {
-                "id": f"{agent}-{number}",
-                "actor": f"tool:{self._builder.source or 'unknown'}",
-                "timestamp": None,
-            }
-            return {"step": event, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
-        if "step" in turn:
+        if isinstance(turn, dict) and "step" in turn:
             return turn
-        role = as_text(turn.get("role")).lower()
-        model = as_text(turn.get("model")) or "unknown"
-        identity = {
-            "id": as_text(turn.get("id")) or f"{agent}-{number}",
-            "actor": "human:user" if role == "user" else f"agent:{model}",
-            "timestamp": turn.get("timestamp"),
-        }
-        said = {key: value for key, value in turn.items() if key not in ("id", "timestamp")} | {"type": TURN}
-        return {"step": identity, "change": {f"{self._builder.source}://{agent}": {"structural": said}}}
+        held = dict_of(turn)
+        role, model = as_text(held.get("role")).lower(), as_text(held.get("model")) or "unknown"
+        actor = "human:user" if role == "user" else f"agent:{model}"
+        said = {key: value for key, value in held.items() if key not in ("id", "timestamp")} | {"type": TURN}
+        if not isinstance(turn, dict):
+            actor = f"tool:{self._source or 'unknown'}"
+            said = {"type": EVENT, "entry_type": "turn", "text" if isinstance(turn, str) else "value": turn}
+        name = as_text(held.get("id")) or f"{agent}-{number}"
+        identity = {"id": name, "actor": actor, "timestamp": held.get("timestamp")}
+        return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}

@@ -8,9 +8,9 @@ from typing import Any
 
 from schemas.clean import clean_value
 from schemas.documents import load_schema
-from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, structural_type
-from schemas.interchange.toolpath_steps import words_of
-from schemas.values import dict_of, text_of
+from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, payloads_of, structural_type
+from schemas.interchange.toolpath_steps import delegations_of, words_of
+from schemas.values import dict_of, list_of, text_of
 
 Data = dict[str, Any]
 _KIND = "agent-coding-session-v1.1.0"
@@ -89,8 +89,9 @@ def fit(value: Any, rule: Any, named: Data) -> Any:
     kind, choice = rule.get("type"), rule.get("enum")
     if choice is not None:
         return value if value in choice else None if None in choice else _NOTHING
-    if kind == "string":
-        return _as_string(value, rule)
+    if kind == "string":  # texts in parts are a text
+        text = value if isinstance(value, str) else words_of(value)
+        return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
     if kind == "boolean":
         return value if isinstance(value, bool) else _NOTHING
     if kind == "array":
@@ -102,12 +103,6 @@ def _resolved(rule: Any, named: Data) -> Data:
     """A rule, or what it refers to; one that takes everything is empty."""
     said = dict_of(rule)
     return named[said["$ref"].rpartition("/")[2]] if "$ref" in said else said
-
-
-def _as_string(value: object, rule: Data) -> object:
-    """Texts in parts are a text."""
-    text = value if isinstance(value, str) else words_of(value)
-    return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
 
 
 def _as_list(value: object, rule: Data, named: Data) -> object:
@@ -138,37 +133,18 @@ def _as_object(value: object, rule: Data, named: Data) -> object:
     return made if either is None or any(made.keys() >= set(one["required"]) for one in either) else _NOTHING
 
 
-def cut_deep(step: Data, levels: int) -> tuple[Data, int]:
-    """A step in which subagents' turns nest no deeper, and how many have lost theirs: JSON readers have limits."""
-    change = dict_of(step.get("change"))
-    cut, parts = 0, {}
-    for key, part in change.items():
-        if structural_type(part) == TURN:
-            payload, lost = _cut(part["structural"], levels)
-            cut, part = cut + lost, part | {"structural": payload}
-        parts[key] = part
-    return (step | {"change": parts} if cut else step), cut
-
-
-def _cut(said: Data, levels: int) -> tuple[Data, int]:
-    """The same of a turn's payload."""
-    rows = said.get("delegations")
-    cut, kept = 0, []
-    for row in rows if isinstance(rows, list) else []:
-        turns = row.get("turns") if isinstance(row, dict) else None
-        if isinstance(turns, list) and turns:
-            if levels <= 0:
-                kept.append({key: item for key, item in row.items() if key != "turns"})
+def cut_deep(step: Data, levels: int) -> int:
+    """Take out of a step the turns of subagents that nest deeper, as JSON readers have limits; returns how many have
+    lost theirs.
+    """
+    cut, waiting = 0, [(said, levels) for said in payloads_of(step, TURN)]
+    while waiting:
+        said, left = waiting.pop()
+        for row in delegations_of(said):
+            if (turns := list_of(row.get("turns"))) and left <= 0:
+                del row["turns"]
                 cut += 1
                 continue
-            inner = [_cut_turn(turn, levels - 1) for turn in turns]
-            row = row | {"turns": [turn for turn, _ in inner]}
-            cut += sum(lost for _, lost in inner)
-        kept.append(row)
-    return (said | {"delegations": kept} if cut else said), cut
-
-
-def _cut_turn(turn: object, levels: int) -> tuple[object, int]:
-    if not isinstance(turn, dict):
-        return turn, 0
-    return cut_deep(turn, levels) if "step" in turn else _cut(turn, levels)
+            for turn in map(dict_of, turns):
+                waiting += [(inner, left - 1) for inner in (payloads_of(turn, TURN) if "step" in turn else (turn,))]
+    return cut

@@ -22,7 +22,7 @@ from schemas.interchange.toolpath_format import (
     payloads_of,
     structural_type,
 )
-from schemas.interchange.toolpath_tools import read_writes, type_of
+from schemas.interchange.toolpath_tools import read_writes, type_of, writes_of
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
 from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
@@ -54,38 +54,11 @@ _MARKED = (
 )
 """User turns that nobody typed: how their text begins, their kind, their label."""
 _HIDDEN = frozenset(
-    [
-        "agent_message",
-        "ai-title",
-        "attachment",
-        "agent_reasoning",
-        "custom-title",
-        "exec_command_begin",
-        "exec_command_end",
-        "file-history-snapshot",
-        "ghost_snapshot",
-        "item_completed",
-        "last-prompt",
-        "mcp_tool_call_begin",
-        "mcp_tool_call_end",
-        "patch_apply_begin",
-        "patch_apply_end",
-        "permission-mode",
-        "progress",
-        "queue-operation",
-        "session_meta",
-        "session_info",
-        "task_complete",
-        "task_started",
-        "token_count",
-        "turn_context",
-        "turn_complete",
-        "turn_started",
-        "turnlog.exchange",
-        "turnlog.group",
-        "user_message",
-        "world_state",
-    ]
+    """agent_message ai-title attachment agent_reasoning custom-title exec_command_begin exec_command_end
+    file-history-snapshot ghost_snapshot item_completed last-prompt mcp_tool_call_begin mcp_tool_call_end
+    patch_apply_begin patch_apply_end permission-mode progress queue-operation session_meta session_info
+    task_complete task_started token_count turn_context turn_complete turn_started turnlog.exchange
+    turnlog.group user_message world_state""".split()  # noqa: SIM905
 )
 """Events that repeat what the turns say, or hold nothing to read."""
 _COMPACTIONS = frozenset({"compact_boundary", "compacted", "compaction", "context_compacted", "microcompact_boundary"})
@@ -228,11 +201,10 @@ def _tool(use: Data, said: Data, change: Data, provider: str) -> Message:
 def _texts(change: Data, use_id: object) -> Data:
     """The whole texts of the files that a tool use changed, by path: a diff has only some lines of them."""
     texts: Data = {}
-    for path, part in change.items():
-        if structural_type(part) == WRITE and part["structural"].get("tool_id") == use_id:
-            said = part["structural"]
-            if said.get("operation") != "add" and (whole := {k: said[k] for k in ("before", "after") if k in said}):
-                texts[path] = whole
+    for path, part in writes_of(change, use_id):
+        said = part["structural"]
+        if said.get("operation") != "add" and (whole := {k: said[k] for k in ("before", "after") if k in said}):
+            texts[path] = whole
     return texts
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from schemas.diffs import FileDiff, Hunk, added_file, from_strings, from_unified
-from schemas.interchange.session_data_parts import asked_changes
+from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
 from schemas.interchange.toolpath_format import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.published import published_of, tool_type
@@ -97,7 +97,8 @@ def put_writes(change: dict[str, Any], use: dict[str, Any], tool: Tool) -> None:
     if tool.status in _FAILED:
         return
     writes = use["category"] == "file_write" or (use["category"] is None and tool.type == "write")
-    for diff in tool.diffs or (asked_changes(use["name"], use["input"]) if writes else []):
+    asked = changes_asked(use["input"], use["name"]) or [FileDiff(path_asked(use["input"]))]
+    for diff in tool.diffs or (asked if writes else []):
         taken = change.get(diff.path)
         if not diff.path or (taken is not None and structural_type(taken) != WRITE):
             continue
@@ -128,12 +129,14 @@ def _content(use: dict[str, Any], diff: FileDiff) -> str | None:
 
 def read_writes(change: dict[str, Any], use_id: object) -> list[FileDiff]:
     """The files that a tool use changed, as the artifacts beside its turn tell it."""
-    diffs: list[FileDiff] = []
+    return [read_write(path, part) for path, part in writes_of(change, use_id)]
+
+
+def writes_of(change: dict[str, Any], use_id: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The artifacts of a step that say what a tool use wrote, each with its path."""
     for path, part in change.items():
-        if structural_type(part) != WRITE or part["structural"].get("tool_id") != use_id:
-            continue
-        diffs.append(read_write(path, part))
-    return diffs
+        if structural_type(part) == WRITE and part["structural"].get("tool_id") == use_id:
+            yield path, part
 
 
 def read_write(path: str, part: dict[str, Any]) -> FileDiff:

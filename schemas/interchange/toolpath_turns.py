@@ -25,7 +25,7 @@ from schemas.records import FileStore, JsonLines, Record, Store
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
-from schemas.values import dict_of
+from schemas.values import dict_of, given
 
 Data = dict[str, Any]
 SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
@@ -149,10 +149,9 @@ def _told_total(session: Session, group: int) -> Data | None:
         return None
     thoughts = told.get("thoughts")
     output = told.get("output", 0) + thoughts if thoughts else told.get("output")
-    data: Data = {"input_tokens": told.get("input"), "output_tokens": output}
-    if "cached" in told:
-        data["cache_read_tokens"] = told["cached"]
-    return data | ({"breakdowns": {"output": {"reasoning": thoughts}}} if thoughts else {})
+    parts = {"output": {"reasoning": thoughts}} if thoughts else None
+    rest = given(cache_read_tokens=told.get("cached"), breakdowns=parts)
+    return {"input_tokens": told.get("input"), "output_tokens": output} | rest
 
 
 # -- what the source says ----------------------------------------------------------------------------------------------

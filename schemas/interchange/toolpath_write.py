@@ -182,7 +182,7 @@ class ToolpathWriter:
                 self._beside.append(child)
         self._actors: dict[str, str] = parent._actors if parent else self._model_actors()
         """The actor of each model, subagents' included."""
-        self._count_losses(inside=parent is not None)
+        self._count_losses()
         self.dump = SessionDataWriter(session).dump
         """Makes JSON of a part of the document."""
 
@@ -214,7 +214,7 @@ class ToolpathWriter:
 
     # -- what is lost ----------------------------------------------------------------------------------------------
 
-    def _count_losses(self, *, inside: bool) -> None:
+    def _count_losses(self) -> None:
         """Count what of the session as a whole has no place in the format."""
         session, lost, line = self.session, self._lost, self.session.lineage
         lost["unknown record"] += unseen(session)
@@ -228,16 +228,15 @@ class ToolpathWriter:
         lost["inherited response"] += len(session.inherited)
         usages = map(session.groups.usage.__getitem__, range(len(session.groups)))
         lost["one-hour cache write"] += sum(bool(usage.cache_write_1h) for usage in usages)
-        ancestors = (line.forked_from, line.continues, not inside and line.parent)
+        ancestors = (line.forked_from, line.continues, self._depth == 0 and line.parent)
         facts = (*ancestors, session.links, session.own_total, session.context_window, session.context_used)
         lost["session fact"] += sum(map(bool, facts)) + sum(bool(child.name) for child in session.subagents)
 
     def _count_message(self, message: Message) -> None:
         """Count what of a message has no place in the format."""
         tool, lost = message.tool, self._lost
-        parts = message.parts if tool is None else [*message.parts, *tool.images]
-        lost["image"] += sum(part.type == "image" for part in parts)
-        lost["coloured run"] += sum(len(part.runs) for part in parts) + (len(tool.runs) if tool is not None else 0)
+        lost["image"] += len(message.images)
+        lost["coloured run"] += sum(len(part.runs) for part in (*message.parts, *([tool] if tool is not None else ())))
         lost["odd total"] += tells_own(self.session.provider) and bool(told_tokens(message.metadata))
         lost["message fact"] += bool(message.metadata.keys() - _CARRIED)
         if tool is not None:
@@ -251,14 +250,13 @@ class ToolpathWriter:
     def graph(self) -> Data:
         """Return what stands around the paths: the graph's id and meta, and the paths that were only referred to."""
         refs = self._kept.get("refs")
-        graph: Data = self._edit(
+        return self._edit(
             {
                 "graph": {"id": as_text(self._kept.get("graph")) or self.path_id},
                 "meta": sound_meta(self._kept.get("graphMeta")),
                 "refs": [{"$ref": ref} for ref in (refs if isinstance(refs, list) else ()) if isinstance(ref, str)],
             }
         )
-        return graph
 
     def identity(self) -> Data:
         """The path's own object."""
@@ -273,8 +271,7 @@ class ToolpathWriter:
             identity["base"] = base
         if graph_ref := as_text(kept.get("graphRef")):
             identity["graph_ref"] = graph_ref
-        edited: Data = self._edit(identity)
-        return edited
+        return self._edit(identity)
 
     def meta(self) -> Data:
         """The path's meta object."""
@@ -289,8 +286,7 @@ class ToolpathWriter:
             meta["producer"] = {"name": name, "version": session.version}
         if self._files:
             meta["files_changed"] = sorted(self._files)
-        edited: Data = self._edit(meta)
-        return edited | {"actors": self._actor_definitions()}
+        return self._edit(meta) | {"actors": self._actor_definitions()}
 
     def _model_actors(self) -> dict[str, str]:
         """For each model its actor: the pattern allows few characters, and two models must not become one."""
@@ -310,8 +306,7 @@ class ToolpathWriter:
         source = self._source.name
         if self._told is not None:
             said = {name: sound_actor(about) for name, about in self._told.actors.items() if is_actor(name)}
-            edited: Data = self._edit(said)
-            return edited
+            return self._edit(said)
         actors: Data = {"human:user": {"name": "user"}, self._tool: {"name": source, "provider": source}}
         for model, actor in self._actors.items():
             actors[actor] = self._edit({"name": model, "provider": source, "model": model})
@@ -432,14 +427,14 @@ class ToolpathWriter:
 
     def _edited(self, said: Data) -> Data:
         """A payload after redaction, of which the format's own words stay."""
-        edited: Data = self._edit(said)
+        edited = self._edit(said)
         edited["type"] = said["type"]
         for use, was in zip(edited.get("tool_uses", ()), said.get("tool_uses", ()), strict=False):
             use["category"] = was["category"]
         return edited
 
     def _edited_writes(self, writes: Data) -> Data:
-        edited: Data = self._edit(writes)
+        edited = self._edit(writes)
         for part in edited.values():
             part["structural"]["type"] = WRITE
         self._files.update(edited)
@@ -525,8 +520,7 @@ class ToolpathWriter:
 
     @property
     def _artifact(self) -> str:
-        artifact: str = self._edit(f"{self._source.name}://{self.session.id or 'session'}")
-        return artifact
+        return self._edit(f"{self._source.name}://{self.session.id or 'session'}")
 
     def _name(self, name: str) -> str:
         """An id that no step has."""
@@ -545,8 +539,8 @@ class ToolpathWriter:
         for offset, line in _lines_in(self.session):
             if "Step" not in line:
                 continue
-            whole, cut = cut_deep(dict_of(line["Step"]), _DEEPEST)
-            self._lost["subagent session"] += cut
+            whole = dict_of(line["Step"])
+            self._lost["subagent session"] += cut_deep(whole, _DEEPEST)
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
             step = sound_step(edited)

@@ -40,6 +40,26 @@ class Verdict(NamedTuple):
         return not self.errors
 
 
+Judged = Iterable[tuple[Finding, bool]]
+"""Findings, each with whether it is an error."""
+
+
+def verdict_of(found: Judged) -> Verdict:
+    """Each finding once, and none as a warning that is an error: several rules may reject the same thing."""
+    errors: dict[Finding, None] = {}
+    warnings: dict[Finding, None] = {}
+    for finding, fatal in found:
+        (errors if fatal else warnings)[finding] = None
+    return Verdict(list(errors), [finding for finding in warnings if finding not in errors])
+
+
+def pointed(path: str, value: dict[str, Any], keys: Iterable[str]) -> Judged:
+    """Find integers that are written as 5.0: a JSON Schema takes them, a reader with typed fields does not."""
+    for key in keys:
+        if isinstance(count := value.get(key), float) and count.is_integer():
+            yield Finding(f"{path}/{key}", f"`{key}` must be an integer, not a number with a point"), True
+
+
 Test = Callable[[Any], bool]
 Words = Callable[["ValidationError"], Iterable[Finding]]
 """Says an error of the jsonschema package in plain words."""
@@ -143,20 +163,19 @@ def _name(path: list[str | int]) -> str:
     return f"an item of `{one_line(owner, _SHOWN)}`" if owner else "an item"
 
 
+_LIMITS = {"const": "", "minimum": "at least ", "maximum": "at most "}
+
+
 def _sentence(rule: str, value: Any, instance: object) -> str:
     if rule == "type":
         return f"must be {_either([article(kind) for kind in _list(value)])}, not {kind_of(instance)}"
-    if rule == "const":
-        return f"must be {shown(value)}, not {shown(instance)}"
+    if rule in _LIMITS:
+        return f"must be {_LIMITS[rule]}{shown(value)}, not {shown(instance)}"
     if rule == "enum":
         words = [one if isinstance(one, str) else shown(one) for one in _list(value)]
         return f"must be one of {', '.join(words)}, not {shown(instance)}"
     if rule in ("minLength", "minItems"):
         return "is empty"
-    if rule == "minimum":
-        return f"must be at least {shown(value)}, not {shown(instance)}"
-    if rule == "maximum":
-        return f"must be at most {shown(value)}, not {shown(instance)}"
     return f"breaks the rule {rule}: {shown(value)}"
 
 

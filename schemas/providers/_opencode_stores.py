@@ -97,8 +97,7 @@ class Stores(Database, Tree):
     def locations(self, env: Environment) -> list[Location]:
         """The folders, and the database that a variable names."""
         found, variable = super().locations(env), f"{self.id.upper()}_DB"
-        named = env.variables.get(variable, "")
-        if not named or named == ":memory:":
+        if (named := env.variables.get(variable, "")) in ("", ":memory:"):
             return found
         # A name alone is that of a file in the folder; an absolute path stays itself when it is joined.
         return [*dict.fromkeys(Location(folder.path / named, variable) for folder in found), *found]
@@ -158,8 +157,7 @@ class Stores(Database, Tree):
         """The session, its messages in order with their parts, its subagents, and what is still in the queue."""
 
         def asked(table: str, where: str, value: str = session) -> list[Data]:
-            found = rows_of(database, table, where, value)
-            return [one | arguments_of(one.pop("data", None), "data") for one in found]
+            return [one | arguments_of(one.pop("data", None), "data") for one in rows_of(database, table, where, value)]
 
         own = next(iter(asked("session_v2", "id = ?") or asked("session", "id = ?")), None)
         if own is None:

@@ -84,8 +84,7 @@ class Cline(Document):
     def sides(self, path: Path) -> Sequence[Path]:
         if path.name in (tasks.HISTORY, tasks.SHOWN):
             return tasks.sides(path)
-        name = path.name.removesuffix(_ENDING)
-        return [path.with_name(f"{name}.json"), path.with_name(f"{name}.compaction.json")]
+        return [path.with_name(path.name.replace(_ENDING, ending)) for ending in (".json", ".compaction.json")]
 
     def merged(self, path: Path, document: Any, sides: Sequence[Any]) -> Sequence[Data]:
         """The manifest goes first; a compaction stands where the messages that it stands for end."""

@@ -238,10 +238,9 @@ def _part(payload: Data) -> Item:
     match payload.get("type"):
         case "think":
             return Say(Kind.THINKING, text_of(payload.get("think")))
-        case "text" if text_of(payload.get("text")).strip():
-            return Say(Kind.TEXT, text_of(payload.get("text")))
         case "text":
-            return Skip("ContentPart")
+            text = text_of(payload.get("text"))
+            return Say(Kind.TEXT, text) if text.strip() else Skip("ContentPart")
         case kind:
             return Say(Kind.NOTE, label=f"[{text_of(kind).removesuffix('_url') or 'part'}]")
 
@@ -252,8 +251,7 @@ def _call(payload: Data) -> Iterator[Item]:
     given = read_record(said.encode("utf-8", "replace")) if isinstance(said, str) else dict_of(said)
     task = Task(*(text_of(given.get(key)) for key in ("subagent_name", "description", "prompt")))
     if given or not said:
-        starts = name in ("Task", "Agent") and bool(given)
-        yield Use(name=name, use_id=use_id, input=given, task=task if starts else None)
+        yield Use(name=name, use_id=use_id, input=given, task=task if given and name in ("Task", "Agent") else None)
     else:  # its parts follow
         yield Use(name=name, use_id=use_id, input=arguments_of(said, "raw"), id=use_id)
         yield Piece(Kind.TOOL, text_of(said), id=use_id)

@@ -136,8 +136,8 @@ class OpenCode(Stores):
                 label = f"Subtask for {text_of(part.get('agent'))}"
                 yield Say(Kind.PROMPT, text_of(part.get("prompt")), label, id=name)
             case "retry":
-                label = f"Attempt {whole(part.get('attempt')) or '?'} failed"
-                yield Say(Kind.NOTE, _failure(part.get("error")).text, label, id=name)
+                count = whole(part.get("attempt")) or "?"
+                yield Say(Kind.NOTE, _failure(part.get("error")).text, f"Attempt {count} failed", id=name)
             # What is being written, figures that the message has, changes that the tool uses tell.
             case "text" | "reasoning" | "agent" | "step-start" | "step-finish" | "snapshot" | "patch":
                 pass
@@ -226,10 +226,9 @@ def _images(parts: Iterable[Any]) -> list[Part]:
     """Return the images among some files."""
     found = []
     for file in map(dict_of, parts):
-        if text_of(file.get("mime")).startswith("image/"):
-            url = text_of(file.get("url")) or text_of(file.get("uri"))
-            data = url.partition(";base64,")[2] or file.get("data")
-            found.append(image_part(file.get("mime"), data, file.get("filename")))
+        if text_of(kind := file.get("mime")).startswith("image/"):
+            data = (text_of(file.get("url")) or text_of(file.get("uri"))).partition(";base64,")[2]
+            found.append(image_part(kind, data or file.get("data"), file.get("filename")))
     return found
 
 
@@ -270,8 +269,7 @@ class OpenCodeStream(Stream, OpenCode):
 
     def facts(self, record: Data) -> Data:
         """The message, which is one step."""
-        step = text_of(dict_of(record.get("part")).get("messageID"))
-        return {"messageId": step} if step else {}
+        return {"messageId": step} if (step := text_of(dict_of(record.get("part")).get("messageID"))) else {}
 
     def read(self, record: Data) -> Iterator[Item]:
         """A line is read by its part, whatever its own type."""

@@ -171,8 +171,7 @@ class Pi(Lines):
                         yield Say(Kind.TEXT, part["text"], model=model)
                 case "thinking":
                     text = text_of(part.get("thinking"))
-                    flags = NO_FLAGS if text else Flag.WITHHELD
-                    yield Say(Kind.THINKING, text, model=model, flags=flags)
+                    yield Say(Kind.THINKING, text, model=model, flags=NO_FLAGS if text else Flag.WITHHELD)
                 case "toolCall":
                     yield Use(
                         name=text_of(part.get("name")), use_id=text_of(part.get("id")), model=model,

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
-from schemas.diffs import FileDiff, from_strings
-from schemas.message import Kind, Lack, Tool, ToolStatus
+from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, calls_in, texts_in
@@ -225,17 +224,6 @@ class Vibe(Tree):
             task = Task(text_of(given.get("agent")), "", text_of(given.get("task")))
             use.task = task if use.name == "task" else None
             yield use
-
-    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
-        """The places that a replacement gives, else what the input says."""
-        blocks = [dict_of(block) for block in list_of(tool.input.get("content"))]
-        if tool.type == "write" and blocks and tool.status in (ToolStatus.OK, ToolStatus.PENDING):
-            path = text_of(tool.input.get("file_path"))
-            whole_ = FileDiff(path)
-            for block in blocks:
-                whole_.hunks += from_strings(path, text_of(block.get("old_str")), text_of(block.get("new_str"))).hunks
-            return [whole_] if whole_.hunks else []
-        return super().diffs(tool, answer)
 
 
 class VibeStream(Stream, Vibe):

@@ -36,7 +36,7 @@ from renderers.terminal.palette import Palette
 from schemas.costs.responses import responses
 from schemas.interchange.events import event_line, read_events
 from schemas.interchange.registry import FORMATS, check, guess
-from schemas.interchange.snapshot_make import NoEvents, TablePricing, TooManyTokens, make_snapshot
+from schemas.interchange.snapshot_make import NoEvents, Pricing, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, family, head_of, read_session, recognise
 from schemas.provider import Environment, Provider
 from schemas.providers import providers
@@ -114,7 +114,7 @@ def published(session: Session) -> dict[str, bytes]:
         made["events"] = events
         now = datetime(2026, 1, 1, tzinfo=UTC)
         with contextlib.suppress(NoEvents, TooManyTokens):  # which is said to the person who asks for one
-            made["snapshot"] = make_snapshot(read_events(events), TablePricing(), "extended", now).to_bytes()
+            made["snapshot"] = make_snapshot(read_events(events), Pricing(), "extended", now).to_bytes()
     return made
 
 

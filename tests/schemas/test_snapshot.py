@@ -21,10 +21,9 @@ from schemas.interchange.snapshot import SNAPSHOT, validate_snapshot
 from schemas.interchange.snapshot_make import (
     NO_TIP,
     TOP,
-    BookPricing,
     Filters,
     NoEvents,
-    TablePricing,
+    Pricing,
     TooManyTokens,
     make_snapshot,
     rounded,
@@ -36,7 +35,7 @@ SHARED = Path(__file__).parents[2] / "../shared"
 GOLDENS = SHARED / "goldens/tokenledger"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RATE = {"input_usd_per_mtok": 10, "output_usd_per_mtok": 20}
-PRICES = BookPricing(
+PRICES = Pricing(
     read_book(
         {
             "provider_aliases": {"anthropic": "claude"},
@@ -186,14 +185,14 @@ def test_laws_of_any_snapshot(events):
 
 
 def test_without_a_book_prices_are_those_of_the_tables():
-    snapshot = make_snapshot([event(model="claude-opus-4-5", input=1_000_000)], TablePricing(), "compact", NOW)
+    snapshot = make_snapshot([event(model="claude-opus-4-5", input=1_000_000)], Pricing(), "compact", NOW)
     assert snapshot.document["totals"]["cost_usd"] == 5
 
 
 @pytest.mark.skipif(not GOLDENS.is_dir(), reason="the shared goldens are not here")
 def test_the_producers_own_figures_come_out():
     events = list(read_events((GOLDENS / "upstream/examples.events.jsonl").read_bytes()))
-    prices = BookPricing(load_book(GOLDENS / "upstream/pricing.example.json"))
+    prices = Pricing(load_book(GOLDENS / "upstream/pricing.example.json"))
     ours = make_snapshot(events, prices, "extended", NOW).document
     theirs = json.loads((GOLDENS / "upstream/orch-test-ui.json").read_text())
     for key in ("month", "mode", "totals", "top_providers", "top_models", "suggestions"):

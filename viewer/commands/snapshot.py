@@ -94,13 +94,13 @@ def command(
 
 
 def _pricing(given: str | None) -> Pricing:
-    from schemas.interchange.snapshot_make import BookPricing, TablePricing
+    from schemas.interchange.snapshot_make import Pricing
 
     if given is None:
-        return TablePricing()
+        return Pricing()
     from viewer.usage.price_book import load
 
-    return BookPricing(load(given))
+    return Pricing(load(given))
 
 
 def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:

@@ -120,7 +120,7 @@ class Rows:
         self.growing.pop(row, None)
         messages.flags[row] = messages.flags[row] & ~_GROWING | int(say.flags)
         messages.kind[row] = int(say.kind)
-        self.resize(row, say.text)
+        messages.resize(row, say.text)
 
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message, or another item of one."""
@@ -135,12 +135,6 @@ class Rows:
         self._tails[row] = span
         if role != RESULT:
             self.session.messages.flags[row] |= _MORE
-
-    def resize(self, row: int, text: str) -> None:
-        """Set the size of what an unfolded message shows."""
-        messages, size = self.session.messages, len(text)
-        messages.chars[row] = size if size < NONE else NONE
-        messages.lines[row] = min(text.count("\n") + 1, NONE) if text else 0
 
     def grow(self, row: int, text: str) -> None:
         """Add text to the size of a message."""

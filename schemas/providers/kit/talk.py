@@ -165,7 +165,7 @@ class Talk:
             return True
         self.rows.extend(row, record, number, DETAIL)
         if say.text and not messages.chars[row]:
-            self.rows.resize(row, say.text)
+            messages.resize(row, say.text)
             messages.flags[row] &= ~_WITHHELD
         return True
 

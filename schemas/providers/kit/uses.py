@@ -106,7 +106,7 @@ class Uses:
             return False
         else:
             if text or not messages.chars[row]:  # what was told beside it is shown where it says nothing
-                self._rows.resize(row, text)
+                self.session.messages.resize(row, text)
             status = self.judged.get(row, status)
             if status is not _UNENDED and status is not _BACKGROUND:
                 self.open.pop(row, None)
@@ -133,7 +133,7 @@ class Uses:
             if ended & ~before & _ERROR:
                 self.session.exchanges[messages.exchange[row]].errors += 1
         if answer.text and not messages.chars[row]:
-            self._rows.resize(row, answer.text)
+            self.session.messages.resize(row, answer.text)
         self._rows.extend(row, record, number, DETAIL)
         return True
 
