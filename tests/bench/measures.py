@@ -345,15 +345,10 @@ def watching(count: int = 200, seconds: float = 15.0) -> Iterator[Row]:
     time.sleep(20)
     lags.clear()
     before, begun = _cpu(process.pid), time.monotonic()
-    turn, next_at = 1, begun
-    while time.monotonic() - begun < seconds:
-        for path in files:
-            build.append_turn(path, turn)
-            written[path.stem] = time.monotonic()
-            next_at += 1 / count
-            time.sleep(max(0.0, next_at - time.monotonic()))
-        turn += 1
+    for path in _write_for(seconds, files):
+        written[path.stem] = time.monotonic()
     busy = (_cpu(process.pid) - before) / (time.monotonic() - begun)
+    keys = _keys_of_watch(home, files, seconds)
     time.sleep(90)  # until none of them counts as being written
     before = _cpu(process.pid)
     time.sleep(30)
@@ -367,6 +362,41 @@ def watching(count: int = 200, seconds: float = 15.0) -> Iterator[Row]:
     told = f"{statistics.median(lags):.2f} s, 99 % in {lags[len(lags) * 99 // 100]:.2f} s, {busy:.0%} of a core"
     yield Row(f"watch {count} written a second", told, "0.3 s")
     yield Row(f"watch {count} at rest, 60 s", f"{idle:.2f} s of CPU", "1 s")
+    figure = f"{statistics.median(keys) * 1000:.0f} ms median, 95 % in {keys[len(keys) * 95 // 100] * 1000:.0f}"
+    yield Row(f"key while {count} are written", f"{figure} of {len(keys)}", "50 ms")
+
+
+def _write_for(seconds: float, files: list[Path]) -> Iterator[Path]:
+    """Append to each of some sessions once a second; yields each when it was written."""
+    begun = next_at = time.monotonic()
+    while time.monotonic() - begun < seconds:
+        turn = files[-1].read_text().count("\n")
+        for path in files:
+            build.append_turn(path, turn)
+            yield path
+            next_at += 1 / len(files)
+            time.sleep(max(0.0, next_at - time.monotonic()))
+
+
+def _keys_of_watch(home: Path, files: list[Path], seconds: float) -> list[float]:
+    """The seconds until the cursor of the watch screen has moved, in order, while its sessions are written."""
+    writer = Thread(target=lambda: list(_write_for(seconds + 12, files)), daemon=True)
+    writer.start()
+    terminal = Terminal([TURNLOG, "watch"], environment(home))
+    while terminal.read(10):  # all tiles are there, and are drawn anew as they change
+        if time.perf_counter() - terminal.started > 10:
+            break
+    keys, begun = list[float](), time.monotonic()
+    while time.monotonic() - begun < seconds:
+        terminal.read(0)
+        start, pressed = len(terminal.seen), time.perf_counter()
+        os.write(terminal.fd, b"\x1b[B" if len(keys) % 8 < 4 else b"\x1b[A")
+        moved = terminal.wait_for("▌".encode(), 2, start + 3)
+        keys.append((moved or pressed + 2) - pressed)
+        terminal.read(0.05)
+    terminal.close()
+    writer.join()
+    return sorted(keys)
 
 
 def _cpu(pid: int) -> float:
