@@ -14,7 +14,7 @@ from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
 from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
-from schemas.clean import Run, one_line
+from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
 SIDES = 150
@@ -46,51 +46,32 @@ def diff_rows(
             yield from draw(lines, change, width)
 
 
-def title_row(diff: FileDiff, name: str, width: int, palette: Palette, source: str | None = None) -> Row:
+def title_row(diff: FileDiff, width: int, palette: Palette, source: str | None = None) -> Row:
     """Draw the line above the change of a file: what was done to it and how many lines came and went."""
-    did = "" if diff.operation == "update" else f"{diff.operation} "
     counts = [(f"+{diff.added}", palette.add_text)] * bool(diff.added)
     counts += [(f"-{diff.removed}", palette.remove_text)] * bool(diff.removed)
     beside = [segment for text, style in counts for segment in (Segment("  "), Segment(text, style))]
     room = width - sum(len(segment.text) for segment in beside)
-    return Row([Segment(crop(one_line(did + name, 4096), room), palette.tool), *beside], source=source)
+    return Row([Segment(crop(one_line(diff.title, 4096), room), palette.tool), *beside], source=source)
 
 
 def printed_rows(
     text: str, runs: Sequence[Run], width: int, palette: Palette, highlights: Highlights, wanted: list[Want], limit: int
 ) -> Iterator[Row]:
     """A program's output, the differences in it drawn as such; at most `limit` lines of what stands between them."""
-    lines = text.split("\n") if "@@ -" in text or "\nrename to " in text else []
-    at = offset = 0
-    for passage in passages_in(lines):
-        if passage.start > at:
-            end = offset + _size(lines, at, passage.start) - 1
-            yield from output_rows(text[offset:end], _from(runs, offset), width, palette.output, limit)
-        heads = next((i + 1 for i in range(passage.start, passage.end) if lines[i].startswith("@@")), passage.end)
-        name = passage.diff.renamed_to or passage.diff.path
-        yield title_row(passage.diff, name, width, palette, "\n".join(lines[passage.start : heads]))
-        yield from diff_rows(passage.diff, width, palette, highlights, wanted)
-        offset += _size(lines, at, passage.end)
-        at = passage.end
-    if at < len(lines) or not lines:
-        yield from output_rows(text[offset:], _from(runs, offset), width, palette.output, limit)
-
-
-def _size(lines: list[str], start: int, end: int) -> int:
-    return sum(map(len, lines[start:end])) + end - start
-
-
-def _from(runs: Sequence[Run], offset: int) -> Sequence[Run]:
-    """Return the colours of a text from `offset` on."""
-    return [Run(max(0, one.start - offset), one.end - offset, one.sgr) for one in runs if one.end > offset]
+    for start, end, diff, head in passages_in(text):
+        if diff is None:
+            yield from output_rows(text[start:end], runs_from(runs, start), width, palette.output, limit)
+        else:
+            yield title_row(diff, width, palette, text[start:head])
+            yield from diff_rows(diff, width, palette, highlights, wanted)
 
 
 def quoted_rows(code: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
     """Differences that an answer quotes; nothing where it quotes something else."""
     for diff in quoted_diffs(code):
         if diff.path:
-            head = diff.unified().partition("\n@@")[0]
-            yield title_row(diff, diff.renamed_to or diff.path, width, palette, head)
+            yield title_row(diff, width, palette, diff.unified().partition("\n@@")[0])
         yield from diff_rows(diff, width, palette, highlights, wanted)
 
 
@@ -105,7 +86,7 @@ def _roles(
         size += len(line)
         if size > MAX_CODE:
             return []
-    want = Want(language, "\n".join(line[1:] for line in hunk.lines))
+    want = Want(language, "\n".join(line[1:] * (line[:1] != "\\") for line in hunk.lines))
     marks = highlights.lookup(want)
     if marks is None and wanted is not None and highlights.needs(want):
         wanted.append(want)
@@ -128,7 +109,7 @@ class _Lines:
         self.texts, self.label = hunk.lines, digits + 1 if digits else 0
         self._palette, self._roles = palette, roles
         self._numbers: dict[str, int | None] = {"-": hunk.old_start, "+": hunk.new_start}
-        self._styles = {"+": palette.add, "-": palette.remove}
+        self._styles = {"+": palette.add, "-": palette.remove, "\\": palette.dim}
         # The background says what became of a line, its colours what stands in it.
         self._grounds = {
             sign: palette.text + Style(bgcolor=style.bgcolor) for sign, style in self._styles.items() if roles
@@ -147,7 +128,7 @@ class _Lines:
         if "\t" in body:
             spans = expand_spans(spans, 4)
             body = "".join(piece for piece, _ in spans)
-        number, pieces = self._next(side), list[_Piece]()
+        number, pieces = self._next(side) if sign != "\\" else " " * self.label, list[_Piece]()
         fill = width - self.label - 2 - len(body) if sign != " " else 0
         if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
             piece = Segment(f"{sign} {body}{' ' * fill}", style)
@@ -192,7 +173,7 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change, each line below the other."""
     for line in (*change.removed, *change.added):
         text = lines.texts[line.at]
-        if text[:1] not in ("-", "+"):
+        if text[:1] not in ("-", "+", "\\"):
             lines.skip("-")
         pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
         for number, piece in enumerate(pieces):

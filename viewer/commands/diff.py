@@ -111,8 +111,7 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
                 sys.stdout.flush()
                 write_bytes(diff.unified().encode("utf-8", "replace"))
             else:
-                name = diff.path + (f" → {diff.renamed_to}" if diff.renamed_to else "")
-                screen.print(Text(one_line(name, _LONGEST), "bold"))
+                screen.print(Text(one_line(diff.names, _LONGEST), "bold"))
                 _print_diff(screen, diff)
 
 
