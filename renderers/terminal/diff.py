@@ -37,13 +37,15 @@ def diff_rows(
     digits = max(3, len(str(last))) if numbered else 0
     draw = _beside if width >= SIDES and diff.added and diff.removed else _below
     language = language_of_path(diff.renamed_to or diff.path)
+    first = 0
     for i, hunk in enumerate(diff.hunks):
         if i:
             between = crop(f"{' ' * digits} ⋯ {one_line(hunk.heading)}".rstrip(), width)
             yield Row([Segment(between, palette.dim)], len(between), source=hunk.header)
-        lines = _Lines(hunk, digits, palette, _roles(hunk, language, palette, highlights, wanted))
+        lines = _Lines(hunk, first, digits, palette, _roles(hunk, language, palette, highlights, wanted))
         for change in changes_in(hunk.lines):
             yield from draw(lines, change, width)
+        first += len(hunk.lines)
 
 
 def title_row(diff: FileDiff, width: int, palette: Palette, source: str | None = None) -> Row:
@@ -105,7 +107,9 @@ class _Piece(NamedTuple):
 class _Lines:
     """The lines of a hunk, which are numbered as they are drawn, in order."""
 
-    def __init__(self, hunk: Hunk, digits: int, palette: Palette, roles: list[Marks]) -> None:
+    def __init__(self, hunk: Hunk, first: int, digits: int, palette: Palette, roles: list[Marks]) -> None:
+        self.first = first
+        """The number of its first line in the whole difference."""
         self.texts, self.label = hunk.lines, digits + 1 if digits else 0
         self._palette, self._roles = palette, roles
         self._numbers: dict[str, int | None] = {"-": hunk.old_start, "+": hunk.new_start}
@@ -177,7 +181,8 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
             lines.skip("-")
         pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
         for number, piece in enumerate(pieces):
-            yield Row(piece.segments, piece.gutter, piece.join, _source(text, pieces, number))
+            source = _source(text, pieces, number)
+            yield Row(piece.segments, piece.gutter, piece.join, source, line=lines.first + line.at)
 
 
 def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
@@ -187,7 +192,8 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
-        texts = [lines.texts[line.at] for line in (one, other) if line]
+        shown = [line.at for line in (one, other) if line]
+        texts, at = [lines.texts[i] for i in shown], lines.first + shown[-1]
         both = len(texts) == 2 and not same
         for number, (old, new) in enumerate(zip_longest(left, right)):
             segments = _padded(old, half)
@@ -195,10 +201,10 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
             segments += new.segments if new else []
             if both:
                 source = "" if number else "\n".join(texts)
-                yield Row(segments, old.gutter if old else before, "" if number else "\n", source)
+                yield Row(segments, old.gutter if old else before, "" if number else "\n", source, line=at)
             elif piece := new or old:
                 gutter = piece.gutter + (before if new else 0)
-                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number))
+                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number), line=at)
 
 
 def _padded(piece: _Piece | None, width: int) -> list[Segment]:

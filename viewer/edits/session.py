@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from schemas.provider import Problem
     from schemas.session import Session
 
-_DONE = (ToolStatus.OK, ToolStatus.BACKGROUND)
 _NOT_DONE = {
     ToolStatus.ERROR: "failed",
     ToolStatus.DENIED: "denied",
@@ -71,6 +70,13 @@ class Command(NamedTuple):
     how: str
     place: str
     subagent: str
+    perhaps: bool = False
+    """Whether it is not known that it did: it failed, was broken off or has no result, perhaps after the change."""
+
+    @property
+    def replaces(self) -> bool:
+        """Tell whether the file is another one after it, and not the same with other lines."""
+        return not self.perhaps and not self.how.endswith(" -i")
 
 
 @dataclass(slots=True, eq=False)
@@ -79,15 +85,24 @@ class FileChange:
 
     path: str
     """As it is called in the end, seen from the workspace."""
-    edits: list[Edit] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
-    """What changed it otherwise, by `sed -i` for instance: nothing of that is in `stages`."""
+    happened: list[Edit | Command] = field(default_factory=list)
+    """The edits, and what changed it otherwise, in the order of time."""
     stages: list[Stage] = field(default_factory=list)
     """What came of the edits: one difference, and another one after each change that is not recorded."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Edits that changed nothing, by their end: `failed`, `denied`, `interrupted`, `without a result`, `rewound`."""
     changed_meanwhile: bool = False
     """Whether lines were others than the edits had left: somebody else changed it."""
+
+    @property
+    def edits(self) -> list[Edit]:
+        """The edits, in order."""
+        return [one for one in self.happened if isinstance(one, Edit)]
+
+    @property
+    def commands(self) -> list[Command]:
+        """The commands that changed it, `sed -i` for instance: nothing of that is in `stages`."""
+        return [one for one in self.happened if isinstance(one, Command)]
 
     @property
     def diffs(self) -> list[FileDiff]:
@@ -98,7 +113,7 @@ class FileChange:
     def operation(self) -> str:
         """Tell what became of it: add, update, delete or move; `none` where nothing came of its edits."""
         if not self.stages:
-            return "none" if self.edits or not self.commands else "update"
+            return "none" if self.edits or all(one.perhaps for one in self.commands) else "update"
         first, last = self.diffs[0].operation, self.diffs[-1].operation
         return last if last == "delete" or first == "update" else first
 
@@ -227,17 +242,16 @@ def _happened(
             )  # fmt: skip
         return
     command = tool_command(tool) if tool.type == "shell" else None
-    # One that failed and tells no exit code is taken for one that was never run.
-    never = tool.status is ToolStatus.DENIED or (tool.status is ToolStatus.ERROR and tool.exit_code is None)
     for how, path in shell_changes(command) if command else []:
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
         if os.path.isabs(seen):  # a log in /tmp is no part of the project
             continue
-        if never:
-            if seen:
-                yield Left(seen, _NOT_DONE[tool.status])
+        if tool.status is ToolStatus.DENIED:
+            yield Left(seen, "denied")
         else:
-            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
+            # What failed may have done a part of its work, and no agent tells which.
+            perhaps = tool.status in _NOT_DONE or bool(tool.exit_code)
+            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent, perhaps)
 
 
 def _given(asked: Mapping[str, Any]) -> list[Hunk]:
@@ -414,18 +428,17 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
             changes.files.append(file.change)
         if isinstance(what, Left):
             file.change.left_out.update([what.end] * step.inside)
-        elif isinstance(what, Command):
-            file.change.commands += [what] if step.inside else []
-            if not what.how.endswith(" -i"):  # else it is another file, and not the same with other lines
-                file.end_stage()
-                file.follows = True
-        else:
+            continue
+        if not isinstance(what, Command):
             file.take(what)
-            if isinstance(what, Edit):
-                file.change.edits += [what] if step.inside else []
-                if what.diff.renamed_to:
-                    file.change.path = what.diff.renamed_to
-                    files[file.change.path] = files.pop(what.path)
+        elif what.replaces:
+            file.end_stage()
+            file.follows = True
+        if not isinstance(what, Read):
+            file.change.happened += [what] if step.inside else []
+        if isinstance(what, Edit) and what.diff.renamed_to:
+            file.change.path = what.diff.renamed_to
+            files[file.change.path] = files.pop(what.path)
     for file in files.values():
         if file.change in changes.files:
             file.end_stage()
