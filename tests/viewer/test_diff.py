@@ -213,6 +213,36 @@ def test_a_command_that_failed_has_perhaps_changed_a_file(status: ToolStatus, ex
     assert len(file.stages) == (2 if said.startswith("changed") else 1)
 
 
+COMMANDS = [
+    (
+        "corpus/claude/21_toolpath_*.jsonl",
+        "#1.12  perhaps changed by `cat >`",
+    ),  # blocked by a rule, which is no exit code
+    ("corpus/claude/05_entire_*.jsonl", "#7.3  changed by `mv`"),
+    ("corpus/claude/18_ccv_*.jsonl", "#1.10  general-purpose: changed by `cat >`"),
+    ("corpus/pi/pi-mono_large-session_v1.jsonl", "#6.14  changed by `sed -i`"),
+    ("lab/mini-swe-agent/*/home/dev/textbased.traj.json", "#1.10  changed by `sed -i`"),
+    ("lab/codex/streams/plain1.stream.jsonl", "#1.8  changed by `apply_patch`"),
+    ("corpus/opencode/synthetic_v2_opencode.db", "#1.5  changed by `edit`"),
+    ("corpus/gemini/authored_full.jsonl", None),  # denied
+]
+
+
+@pytest.mark.skipif(not LAB.exists(), reason="the shared lab is not here")
+@pytest.mark.parametrize(("pattern", "said"), COMMANDS, ids=[row[0] for row in COMMANDS])
+def test_commands_of_genuine_sessions(pattern: str, said: str | None) -> None:
+    chains: list[str] = []
+    left_out: Counter[str] = Counter()
+    for path in LAB.parent.glob(pattern):
+        for address in addresses_in(path):
+            session = read_session(address)
+            changes = changes_of(session)
+            session.close()
+            chains += [line for file in changes.files for line in chain(file) if " changed by" in line]
+            left_out += changes.left_out
+    assert said in chains if said else (not chains and left_out["denied"] == 1)
+
+
 def test_subagents_are_included_and_named() -> None:
     hand, other = Hand(), Hand(session_id="5e55-subagent")
     hand.prompt("begin")
