@@ -17,8 +17,10 @@ from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, outpu
 from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
-SIDES = 150
-"""Cells from which what went and what came stand side by side: a transcript of 160 columns leaves them for a block."""
+SIDES = 144
+"""Cells from which what went and what came stand side by side: two columns that have 65 each for code. A block has them
+from 160 columns of the terminal, from 200 beside an outline or a list.
+"""
 _BETWEEN = "  "
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -205,3 +206,19 @@ async def test_it_grows_with_its_session_and_goes_to_the_edit_under_the_cursor(
         patched(path, 9, "lamp.py", (70, "new"))  # above it in the list
         await until(pilot, lambda: "+3 -2" in rows(pilot)[0])
         assert place(pilot) == kept
+
+
+@pytest.mark.parametrize(("size", "keys"), [((160, 50), "O"), ((200, 60), "")])
+async def test_differences_in_a_transcript_have_room_for_two_columns(
+    machine: Machine, size: tuple[int, int], keys: str
+) -> None:
+    async with listed(machine, size) as pilot:
+        app = pilot.app
+        assert isinstance(app, TurnlogApp)
+        app.open_session(machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl", place="#2.3")
+        await pilot.pause()
+        await pilot.press("4", *keys)
+        view = app.screen.query_one(TranscriptView)
+        await until(pilot, lambda: view.size.width == 160)
+        drawn = "\n".join(strip.text for strip in (view.render_line(y) for y in range(view.size.height)))
+        assert re.search(r"1 - a {60,}\d+ \+ b", drawn)

@@ -72,7 +72,7 @@ class DiffScreen(RowListScreen):
     DiffScreen TextRows { height: auto; max-height: 40%; }
     DiffScreen RowsPane { height: 1fr; width: 1fr; margin: 1 1 0 1; }
     DiffScreen.-wide #content { layout: horizontal; }
-    DiffScreen.-wide TextRows { width: 40%; height: 1fr; max-height: 100%; }
+    DiffScreen.-wide TextRows { width: 40%; max-width: 52; height: 1fr; max-height: 100%; }
     DiffScreen.-wide RowsPane { margin: 0 1; }
     """
 
