@@ -25,11 +25,7 @@ _BETWEEN = "  "
 
 
 def diff_rows(
-    diff: FileDiff,
-    width: int,
-    palette: Palette,
-    highlights: Highlights | None = None,
-    wanted: list[Want] | None = None,
+    diff: FileDiff, width: int, palette: Palette, highlights: Highlights | None = None, wanted: list[Want] | None = None
 ) -> Iterator[Row]:
     """The change of one file: line number, sign, text. The sign is text, so that no colour is needed to read it; words
     that changed within a line are marked. Where there is room, what went stands beside what came for it.
