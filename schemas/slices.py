@@ -71,7 +71,7 @@ def slice_of(text: str, given: Mapping[str, Any], listing: Listing) -> Slice | N
     tail = re.search(rf"\s*(?:{listing.tail})\s*\Z", text) if listing.tail else None
     before, after = (match[0].strip("\n") if match else "" for match in (head, tail))
     text = text[head.end() if head else 0 : tail.start() if tail else None].removesuffix("\n")
-    return Slice(path, text, start if known else None, before, after, ends)
+    return Slice(path, text, start if known else None, before, after, ends and "more lines" not in after)
 
 
 def path_in(given: Mapping[str, Any]) -> str:

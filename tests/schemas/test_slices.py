@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from renderers.headline import tool_slice
 from schemas.opening import addresses_in, read_session
+from schemas.providers.pi import Pi
 from schemas.slices import Listing, Slice, shell_slice, slice_of
 
 SHARED = Path(__file__).parents[2] / "../shared"
@@ -95,6 +96,7 @@ def test_what_a_shell_command_printed(command: str, text: str, found: Slice | No
         (slice_of("1\tx\n2\ty\n9\tz", {"path": "a"}, Listing(r"(\d+)\t")), False),
         (slice_of("1\tx\n2\ty", {"path": "a", "limit": 2}, Listing(r"(\d+)\t")), False),
         (slice_of("5\tx\n6\ty", {"path": "a", "offset": 5}, Listing(r"(\d+)\t")), False),
+        (slice_of("x\ny\n\n... (9 more lines not shown. Use offset=3)", {"path": "a.ts"}, Pi.listing), False),
         (slice_of("x\ny", {"path": "a.py"}, Listing()), True),
         (slice_of("x\ny", {"path": "a.py", "line_range": [1, 2]}, Listing()), False),
         (slice_of("x\n" * 2000, {"path": "a.py"}, Listing()), False),

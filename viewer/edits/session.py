@@ -205,7 +205,8 @@ def _member_steps(
     for at_time, inside, index, path in shown:  # what is in other files need not be kept until here
         tool = member.message(index).tool if path in reads else None
         if tool is not None and (part := tool_slice(tool)) is not None and part.start:
-            steps.append((index, Step(at_time, inside, Read(path, part.start, part.text.split("\n"), part.ends))))
+            lines = part.text.removesuffix("\n").split("\n")  # an empty one may stand behind the last newline
+            steps.append((index, Step(at_time, inside, Read(path, part.start, lines, part.ends))))
     yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
 
 
