@@ -13,7 +13,6 @@ and entities behind it, and runs of backticks that open nothing hide code spans.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -28,9 +27,6 @@ _CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 # A text without any of these needs no change: no tag, image, link, definition or fence, and no line that makes a
 # heading of itself or of the line above.
 _RISKY = re.compile(r"<|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
-# With a pipe in it, some readers take the line for the head of a table.
-_OPENING = re.compile(r"(`{3,}(?=[^`|]*$)|~{3,}(?=[^~|][^|]*$|$))")
-_ELSEWHERE = re.compile(r"[ \t>*+.)0-9-]*(?:```|~~~)")
 _TICKS = re.compile(r"`{3,}")
 _MARKERS = re.compile(r"[ \t>*+.)\-0-9]*")
 _DASHES = re.compile(r"-[ \t-]*$")
@@ -61,41 +57,8 @@ def contain(text: str) -> str:
     text = text.strip("\n")
     if not _RISKY.search(text):
         return text
-    out: list[str] = []
-    for lines, is_code in _segments(text.split("\n")):
-        safe = lines if is_code else _contained("\n".join(lines), lines, hard=False)
-        if safe is None:
-            return fence(text)
-        out += safe
-    return "\n".join(out)
-
-
-def _segments(lines: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """The text cut at the code blocks that begin at the very start of a line; these are True, and closed.
-
-    Such a line ends every list, quote and paragraph before it, so what lies between is a text of its own. From the
-    first fence on that stands elsewhere, only the parser can tell where code is.
-    """
-    start, i = 0, 0
-    while i < len(lines):
-        opening = _OPENING.match(lines[i])
-        if opening is None:
-            if _ELSEWHERE.match(lines[i]):
-                break
-            i += 1
-            continue
-        if start < i:
-            yield lines[start:i], False
-        mark = opening[1]
-        closing = re.compile(rf" {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*")
-        end = next((k for k in range(i + 1, len(lines)) if closing.fullmatch(lines[k])), None)
-        if end is None:
-            yield [*lines[i:], mark], True
-            return
-        yield lines[i : end + 1], True
-        start = i = end + 1
-    if start < len(lines):
-        yield lines[start:], False
+    safe = _contained(text, text.split("\n"), hard=False)
+    return fence(text) if safe is None else "\n".join(safe)
 
 
 def quote(text: str) -> str:
