@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
 
 WIDEST = 120
 """Cells; a table with more stays as it was written."""
@@ -17,19 +12,14 @@ _RULE = re.compile(r"^ {0,3}[|:]?[ \t]*:?-+:?[ \t]*(?:\||$)[-:| \t]*$", re.MULTI
 """The line under a table's heading."""
 
 
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark").enable("table")
-
-
 def aligned_tables(text: str) -> str:
     """The text with each table that stands by itself in it in columns; everything else is as it was."""
     if "|" not in text or len(text) > _MOST or not _RULE.search(text):
         return text
+    from renderers.terminal.markdown import parser
+
     lines, out, at = text.split("\n"), list[str](), 0
-    for token in _parser().parse(text):
+    for token in parser().parse(text):
         if token.type == "table_open" and token.level == 0 and token.map:
             start, end = token.map
             if rows := _drawn("\n".join(lines[start:end]), end - start - 2):

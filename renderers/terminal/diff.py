@@ -81,16 +81,10 @@ def _roles(
     """Return the colours of a hunk's code, line by line. Without backgrounds colours only say what came and went."""
     if highlights is None or not language or palette.add.bgcolor == palette.text.bgcolor:
         return []
-    size = 0
-    for line in hunk.lines:
-        size += len(line)
-        if size > MAX_CODE:
-            return []
-    want = Want(language, "\n".join(line[1:] * (line[:1] != "\\") for line in hunk.lines))
-    marks = highlights.lookup(want)
-    if marks is None and wanted is not None and highlights.needs(want):
-        wanted.append(want)
-    return marks or []
+    if sum(map(len, hunk.lines)) > MAX_CODE:
+        return []
+    code = "\n".join(line[1:] * (line[:1] != "\\") for line in hunk.lines)
+    return highlights.lookup(Want(language, code), wanted)
 
 
 class _Piece(NamedTuple):
