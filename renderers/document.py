@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from renderers.facts import (
     exchange_facts,
@@ -123,13 +123,23 @@ def exchange_title(exchange: Exchange, number: int | None) -> str:
     return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
 
 
-class Document:
-    """One session, or a part of it, with its subagents under their calls if `load` is given."""
+class Options(TypedDict, total=False):
+    """The options of a document that need not be given."""
 
-    def __init__(
-        self, session: Session, include: Include, redactor: Redactor | None, load: Load | None, part: Part | None = None
-    ) -> None:
-        self.session, self.include, self.redactor, self.load, self.part = session, include, redactor, load, part
+    redactor: Redactor | None
+    """Replaces secrets, and counts them."""
+    subagents: Load | None
+    """Reads the session of a subagent, which then stands under its call."""
+    part: Part | None
+    """The part of the session that it is of; without it the whole."""
+
+
+class Document:
+    """One session, or a part of it, with its subagents."""
+
+    def __init__(self, session: Session, include: Include, **options: Unpack[Options]) -> None:
+        self.session, self.include = session, include
+        self.redactor, self.load, self.part = options.get("redactor"), options.get("subagents"), options.get("part")
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
