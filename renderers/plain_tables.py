@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-WIDEST = 120
-"""Cells; a table with more stays as it was written."""
+_NARROW, WIDEST = 76, 120
+"""Cells: of a table with more than the first the heading is wrapped, one with more than the second stays as it was."""
 _MOST = 64 << 10
 """Characters; markdown-it is slower than linear on some input."""
 _RULE = re.compile(r"^ {0,3}[|:]?[ \t]*:?-+:?[ \t]*(?:\||$)[-:| \t]*$", re.MULTILINE)
@@ -34,7 +34,9 @@ def _drawn(table: str, count: int) -> list[str]:
     from renderers.terminal.markdown import markdown_rows
     from renderers.terminal.palette import Palette
 
-    rows = [row.text.rstrip() for row in markdown_rows(table, WIDEST, Palette(), Highlights(), [])]
-    rule = rows[-count - 1]
-    in_columns = set(rule) <= {"─", "┼"} and all(row.count("│") == rule.count("┼") for row in rows[len(rows) - count :])
-    return rows if rule and in_columns else []
+    for width in (_NARROW, WIDEST):
+        rows = [row.text.rstrip() for row in markdown_rows(table, width, Palette(), Highlights(), [])]
+        rule = rows[-count - 1]
+        if set(rule) <= {"─", "┼"} and all(row.count("│") == rule.count("┼") for row in rows[len(rows) - count :]):
+            return rows
+    return []
