@@ -12,8 +12,11 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from schemas.diffs import added_file
+from schemas.message import Tool
 from schemas.opening import read_session
 from schemas.provider import Environment
+from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.test_compare import ONE, machine, use
 from tests.viewer.test_find_screen import found
@@ -222,3 +225,16 @@ async def test_differences_in_a_transcript_have_room_for_two_columns(
         await until(pilot, lambda: view.size.width == 160)
         drawn = "\n".join(strip.text for strip in (view.render_line(y) for y in range(view.size.height)))
         assert re.search(r"1 - a {60,}\d+ \+ b", drawn)
+
+
+async def test_it_grows_with_a_session_within_another_file(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a subagent's is, or what comes through a pipe: whoever shows that reads it on."""
+    monkeypatch.setattr(diff, "_LOOK", 0.05)
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(Tool("Write", "write", "w", {}, diffs=[added_file("a.py", "one\n")]))
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(Path("/nowhere"), within=hand.session))
+        assert await changed(pilot) == ["▌a.py new #1 +1 -0", "#1.2 Write +1 -0"]
+        hand.tool(Tool("Write", "write", "w", {}, diffs=[added_file("b.py", "two\n")]))
+        await until(pilot, lambda: rows(pilot)[2:] == ["b.py new #1 +1 -0", "#1.3 Write +1 -0"])

@@ -24,6 +24,7 @@ from renderers.terminal.code import Highlights, Want
 from renderers.terminal.diff import diff_rows
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
+from schemas.changes import Seen
 from schemas.clean import one_line
 from schemas.diffs import totals
 from schemas.opening import OpenError
@@ -83,8 +84,8 @@ class DiffScreen(RowListScreen):
         self._path, self._place, self._go = path, place, go
         self._exchange = place.partition(".")[0]
         self._whole, self._busy, self._gone, self._percent, self._took = True, False, False, 0, 0.0
-        self._session, self._within, self._revision = within, within, 0
-        self._grown = False
+        self._session, self._within, self._grown = within, within, False
+        self._seen = Seen(within)
         self._family: FollowSet | None = None
         self._known: dict[bool, Changes] = {}
         self._subjects: list[Subject] = []
@@ -133,7 +134,10 @@ class DiffScreen(RowListScreen):
             await asyncio.sleep(_LOOK + _REST * self._took)
             if not self._known or self._busy or not self.is_current:
                 continue
-            await aside(self._look)
+            if self._within is None:
+                await aside(self._look)
+            elif self._seen.changes(self._within):
+                self._grown = True
             if self._grown and not self._busy:
                 await self._bring(self._whole, anew=True)
 
@@ -141,7 +145,10 @@ class DiffScreen(RowListScreen):
         """Work out the changes, in a thread, and show them; `anew` what is shown stays where it is."""
         self._busy = True
         try:
-            await aside(partial(self._work_out, whole, anew))
+            if self._within is not None and anew:
+                self._work_out(whole, anew)  # it grows in this thread
+            else:
+                await aside(partial(self._work_out, whole, anew))
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 400))
             return
@@ -171,7 +178,7 @@ class DiffScreen(RowListScreen):
     def _work_out(self, whole: bool, anew: bool) -> None:
         began = time.monotonic()
         session = self._session = self._read()
-        self._revision = session.revision
+        self._grown = False
         if anew or whole not in self._known:
             part = None if whole else find_part(session, self._exchange)
             changes = changes_of(session, part and part.messages(session))
@@ -197,10 +204,8 @@ class DiffScreen(RowListScreen):
 
     def _look(self) -> None:
         """Read on, and note whether anything changed."""
-        if self._family is not None:
-            self._grown = bool(list(self._family.poll()))
-        elif self._session is not None:
-            self._grown = self._session.revision != self._revision
+        if self._family is not None and list(self._family.poll()):
+            self._grown = True
 
     def _say_how_far(self) -> None:
         if self._busy and self._percent:
