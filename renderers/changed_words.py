@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 def changes_in(lines: Sequence[str]) -> Iterator[Change]:
-    """The changes of a hunk in order, whose lines begin with a space, `+` or `-`; each is worked out when asked for."""
+    """The changes of a hunk in order, each is worked out when asked for."""
     at = 0
     while at < len(lines):
         middle = _end(lines, at, "-")
@@ -74,8 +74,8 @@ def changes_in(lines: Sequence[str]) -> Iterator[Change]:
 
 
 def _end(lines: Sequence[str], at: int, sign: str) -> int:
-    stop = min(len(lines), at + _RUN)
-    while at < stop and lines[at][:1] == sign:
+    start, stop = at, min(len(lines), at + _RUN)
+    while at < stop and (lines[at][:1] == sign or (at > start and lines[at][:1] == "\\")):  # a remark on a line
         at += 1
     return at
 

@@ -8,28 +8,25 @@ The text's structure is taken from markdown-it, with the rules switched off that
 link definitions, underlined headings), and the source lines are edited. A text whose lines cannot all be accounted for
 is shown as code. GitHub's parser counts as well as CommonMark's: there a bare address swallows backslashes, backticks
 and entities behind it, and runs of backticks that open nothing hide code spans. So outside code each "<" is an entity.
-
-contain_lines.py does the same without a parser for most texts: with the parser alone this takes five times as long, and
-the export of 57 MB, most of which is tool output, a third longer (22 instead of 28 MB/s where it was measured).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from renderers.contain_lines import OUR_LEVELS, RISKY, contain_lines, text_start
 from renderers.inline import safe_inline, safe_table
 
 LIMIT = 1 << 20
 """Characters; a longer text is no prose, and is shown as code."""
-# With a pipe in it, some readers take the line for the head of a table.
-_OPENING = re.compile(r"(`{3,}(?=[^`|]*$)|~{3,}(?=[^~|][^|]*$|$))")
-_ELSEWHERE = re.compile(r"[ \t>*+.)0-9-]*(?:```|~~~)")
+_OUR_LEVELS = 3
+_CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
+# A text without any of these needs no change: no tag, image, link, definition or fence, and no line that makes a
+# heading of itself or of the line above.
+_RISKY = re.compile(r"<|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
 _TICKS = re.compile(r"`{3,}")
 _MARKERS = re.compile(r"[ \t>*+.)\-0-9]*")
 _DASHES = re.compile(r"-[ \t-]*$")
@@ -58,43 +55,10 @@ def fence(text: str, language: str = "") -> str:
 def contain(text: str) -> str:
     """`text` as Markdown that can do nothing to what stands around it. It ends without a newline."""
     text = text.strip("\n")
-    if not RISKY.search(text):
+    if not _RISKY.search(text):
         return text
-    out: list[str] = []
-    for lines, is_code in _segments(text.split("\n")):
-        safe = lines if is_code else contain_lines(lines) or _contained("\n".join(lines), lines, hard=False)
-        if safe is None:
-            return fence(text)
-        out += safe
-    return "\n".join(out)
-
-
-def _segments(lines: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """The text cut at the code blocks that begin at the very start of a line; these are True, and closed.
-
-    Such a line ends every list, quote and paragraph before it, so what lies between is a text of its own. From the
-    first fence on that stands elsewhere, only the parser can tell where code is.
-    """
-    start, i = 0, 0
-    while i < len(lines):
-        opening = _OPENING.match(lines[i])
-        if opening is None:
-            if _ELSEWHERE.match(lines[i]):
-                break
-            i += 1
-            continue
-        if start < i:
-            yield lines[start:i], False
-        mark = opening[1]
-        closing = re.compile(rf" {{0,3}}{mark[0]}{{{len(mark)},}}[ \t]*")
-        end = next((k for k in range(i + 1, len(lines)) if closing.fullmatch(lines[k])), None)
-        if end is None:
-            yield [*lines[i:], mark], True
-            return
-        yield lines[i : end + 1], True
-        start = i = end + 1
-    if start < len(lines):
-        yield lines[start:], False
+    safe = _contained(text, text.split("\n"), hard=False)
+    return fence(text) if safe is None else "\n".join(safe)
 
 
 def quote(text: str) -> str:
@@ -113,7 +77,7 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     if len(text) > LIMIT:
         return None
     tokens = _blocks(False).parse(text)
-    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, text_start(line)) for line in lines)
+    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, _text_start(line)) for line in lines)
     # Readers differ in what ends a table and what begins one; only where that makes no difference do we go on.
     if tabular and _skeleton(tokens) != _skeleton(_blocks(True).parse(text)):
         return None
@@ -149,6 +113,12 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     return [*out, closing] if closing else out
 
 
+def _text_start(line: str) -> int:
+    """Return the start of a line's own text, behind the marks of quotes and lists."""
+    match = _CONTAINERS.match(line)
+    return match.end() if match else 0
+
+
 def _skeleton(tokens: list[Token]) -> list[tuple[str, int, int]]:
     """Return the parts of a text that are code, a heading or a rule."""
     kinds = ("fence", "code_block", "heading_open", "hr")
@@ -175,7 +145,7 @@ def _restore_tabs(out: list[str], original: list[str], start: int, end: int) -> 
 def _demoted(line: str, level: int) -> str:
     """A heading's line with its level below ours."""
     start = line.index("#")
-    return line[:start] + "#" * min(6, level + OUR_LEVELS) + safe_inline(line[start + level :])
+    return line[:start] + "#" * min(6, level + _OUR_LEVELS) + safe_inline(line[start + level :])
 
 
 def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:

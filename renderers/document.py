@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from renderers.facts import (
     exchange_facts,
@@ -20,13 +20,13 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, thinking_line, tool_slice
+from renderers.headline import Headline, Outcome, from_root, headline, summary_of, thinking_line, tool_slice
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
 from renderers.redact import Redactor, marks_in
-from schemas.clean import Run, one_line
-from schemas.diffs import FileDiff
+from schemas.clean import Run, one_line, runs_from
+from schemas.diffs import passages_in
 from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
 from schemas.session import Exchange, Session, Subagent
 from schemas.usage import TokenUsage, total_usage
@@ -123,13 +123,23 @@ def exchange_title(exchange: Exchange, number: int | None) -> str:
     return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
 
 
-class Document:
-    """One session, or a part of it, with its subagents under their calls if `load` is given."""
+class Options(TypedDict, total=False):
+    """The options of a document that need not be given."""
 
-    def __init__(
-        self, session: Session, include: Include, redactor: Redactor | None, load: Load | None, part: Part | None = None
-    ) -> None:
-        self.session, self.include, self.redactor, self.load, self.part = session, include, redactor, load, part
+    redactor: Redactor | None
+    """Replaces secrets, and counts them."""
+    subagents: Load | None
+    """Reads the session of a subagent, which then stands under its call."""
+    part: Part | None
+    """The part of the session that it is of; without it the whole."""
+
+
+class Document:
+    """One session, or a part of it, with its subagents."""
+
+    def __init__(self, session: Session, include: Include, **options: Unpack[Options]) -> None:
+        self.session, self.include = session, include
+        self.redactor, self.load, self.part = options.get("redactor"), options.get("subagents"), options.get("part")
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
@@ -388,7 +398,7 @@ class Document:
         elif kind is Kind.OUTPUT:
             if text and self.include.output:
                 runs = tuple(message.parts[0].runs) if len(message.parts) == 1 and text == message.text else ()
-                yield from _fold(label or "Command output", text, "output", Code(text, runs=runs))
+                yield from _fold(label or "Command output", text, "output", *self._printed(text, runs))
         else:
             yield from self._aside(kind, label, text)
 
@@ -433,7 +443,7 @@ class Document:
         formatted = tool.formatted if self.include.output else None
         listings = [] if formatted else list(tool_inputs(tool))
         diffs = [] if formatted else tool.diffs
-        diff = "".join(_from_root(diff, session.workspace_root).unified() for diff in diffs)
+        diff = "".join(from_root(diff, session.workspace_root).unified() for diff in diffs)
         output = tool.text if self.include.output and not formatted else ""
         line = headline(tool, session.workspace_root)
         yield Open(line.title, line.ending, "tool", line)
@@ -452,8 +462,8 @@ class Document:
             elif (part := tool_slice(tool) if output else None) is not None:
                 first = part.start or 1
                 yield Code(part.whole, label=f"output, from line {first}" if first > 1 else "output")
-            elif output:
-                yield Code(output, label="output", runs=tuple(tool.runs))
+            else:
+                yield from self._printed(output, tool.runs, "output")
             for image in tool.images:
                 yield Facts(image.text)
         elif tool.text:
@@ -461,6 +471,17 @@ class Document:
         if tool.subagent is not None:
             yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
         yield Close()
+
+    def _printed(self, text: str, runs: Sequence[Run], label: str = "") -> Iterator[Piece]:
+        """A program's output, the differences in it by themselves."""
+        passages = list(passages_in(text))
+        if len(passages) > 1 and (hidden := self._hide(text)) != text:  # a secret may reach over several
+            text, runs, passages = hidden, (), list(passages_in(hidden))
+        for start, end, diff, _ in passages:
+            if diff is not None:
+                yield Code(text[start:end], "diff", diff.title)
+            elif start < end:
+                yield Code(text[start:end], label=label, runs=runs_from(runs, start))
 
     # -- subagents -------------------------------------------------------------------------------------------------
 
@@ -525,12 +546,6 @@ class Document:
         yield Items(tuple(rows))
 
 
-def _from_root(diff: FileDiff, root: str | None) -> FileDiff:
-    """A diff that applies in the workspace: its paths begin there."""
-    renamed = relative_path(diff.renamed_to, root) if diff.renamed_to else None
-    return FileDiff(relative_path(diff.path, root), diff.operation, diff.hunks, renamed)
-
-
 def _short(text: str) -> str:
     """A title cut between words."""
     if len(text) <= _HEADING:
@@ -550,10 +565,10 @@ def _is_plain(text: str) -> bool:
 _SIGNS = str.maketrans("", "", ",.?!':;/()-")
 
 
-def _fold(title: str, text: str, kind: str, piece: Piece) -> Iterator[Piece]:
+def _fold(title: str, text: str, kind: str, *pieces: Piece) -> Iterator[Piece]:
     yield Open(one_line(title), plural(_lines(text), "line"), kind)
     if text:
-        yield piece
+        yield from pieces
     yield Close()
 
 

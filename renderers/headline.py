@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
-from schemas.diffs import totals
+from schemas.diffs import FileDiff, totals
 from schemas.message import PREVIEW, Tool, ToolStatus
 from schemas.session import Session
 from schemas.slices import FILE_INPUTS, Slice, shell_slice, slice_of
@@ -148,6 +148,12 @@ def relative_path(path: str, workspace_root: str | None) -> str:
     return path
 
 
+def from_root(diff: FileDiff, root: str | None) -> FileDiff:
+    """The diff with its paths as seen from the workspace."""
+    renamed = relative_path(diff.renamed_to, root) if diff.renamed_to else None
+    return replace(diff, path=relative_path(diff.path, root), renamed_to=renamed)
+
+
 def shell_text(command: object) -> str:
     """The command a person would have typed: `ls` for `["bash", "-lc", "ls"]`, quoted where the list needs it."""
     if isinstance(command, str):
@@ -262,11 +268,7 @@ def _changed(tool: Tool, root: str | None) -> _What:
     verb = _PATCH_VERBS.get(next(iter(operations)), "Edit") if len(operations) == 1 else "Edit"
     if (called := _WRITES.get(tool.name, "Edit")) != "Edit":
         verb = called
-    paths: dict[str, None] = {}
-    for diff in tool.diffs:
-        path = relative_path(diff.path, root)
-        paths[f"{path} → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else path] = None
-    shown = _listed(list(paths))
+    shown = _listed(list(dict.fromkeys(from_root(diff, root).names for diff in tool.diffs)))
     if not facts and verb == "Delete":  # what was in it is not told
         return verb, shown, ()
     return verb, shown, tuple(facts) or (Outcome("empty" if operations == {"add"} else "no change", "plain"),)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
+from typing import Any, Unpack
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -28,9 +28,9 @@ from renderers.document import (
     Front,
     Heading,
     Items,
-    Load,
     Mark,
     Open,
+    Options,
     Piece,
     Prompt,
     Prose,
@@ -39,8 +39,6 @@ from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Headline
 from renderers.html_colours import coloured
 from renderers.options import Include
-from renderers.places import Part
-from renderers.redact import Redactor
 from renderers.surplus import keep_surplus_cells
 from schemas.session import Session
 
@@ -54,18 +52,9 @@ _SCHEME = re.compile(r"[^/?#]*:")
 _CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
 
 
-def render(
-    session: Session,
-    include: Include,
-    *,
-    redactor: Redactor | None = None,
-    subagents: Load | None = None,
-    part: Part | None = None,
-) -> Iterator[str]:
-    """The page, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
-    Without a `part` it is of the whole session.
-    """
-    document = Document(session, include, redactor, subagents, part)
+def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+    """The page, in pieces."""
+    document = Document(session, include, **options)
     open_section = False
     for piece in document.pieces(headed=True):
         if isinstance(piece, Front):
@@ -197,10 +186,14 @@ def _diff_line(line: str, spots: list[Spot]) -> str:
 
 
 def _is_place(lines: list[str], at: int) -> bool:
-    """Return whether a line says where the ones below it belong: a file's two names, or a hunk's lines."""
+    """Return whether a line says where the ones below it belong: what Git tells of a file, its two names, or a hunk's
+    lines.
+    """
     if lines[at].startswith("--- "):  # alone, it is a line that went and began with two of them
         return lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
-    return lines[at].startswith("@@") or (lines[at].startswith("+++ ") and at > 0 and lines[at - 1].startswith("--- "))
+    return lines[at][:1] not in ("", " ", "+", "-", "\\") or (
+        lines[at].startswith("+++ ") and at > 0 and lines[at - 1].startswith("--- ")
+    )
 
 
 class _Markdown(MarkdownIt):

@@ -94,11 +94,6 @@ def safe_table(text: str) -> str:
     return "".join(safe_inline(piece) for piece in pieces)
 
 
-def has_open_spans(text: str) -> bool:
-    """Return whether some backticks in it open no code span."""
-    return any(not closed for _, _, closed in _spans(text))
-
-
 def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
     """Start and end of each code span, and of each run of backticks that opens none (then the third is False)."""
     if "`" not in text:

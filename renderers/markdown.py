@@ -11,6 +11,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Unpack
 
 from renderers.contain import contain, escape, fence, quote
 from renderers.document import (
@@ -22,9 +23,9 @@ from renderers.document import (
     Front,
     Heading,
     Items,
-    Load,
     Mark,
     Open,
+    Options,
     Piece,
     Prompt,
     Prose,
@@ -37,18 +38,9 @@ from schemas.session import Session
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
 
-def render(
-    session: Session,
-    include: Include,
-    *,
-    redactor: Redactor | None = None,
-    subagents: Load | None = None,
-    part: Part | None = None,
-) -> Iterator[str]:
-    """The document, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
-    Without a `part` it is of the whole session.
-    """
-    document = Document(session, include, redactor, subagents, part)
+def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+    """The document, in pieces."""
+    document = Document(session, include, **options)
     yield from _written(document, document.pieces())
 
 
@@ -66,7 +58,7 @@ def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
 def render_exchange(session: Session, exchange: int, redactor: Redactor | None = None) -> str:
     """One exchange as Markdown for a comment: prompt, answers, and each tool use in one line."""
     include = Include(thinking=False, output=False, subagents=False, context=False)
-    document = Document(session, include, redactor, None, Part(range(exchange, exchange + 1)))
+    document = Document(session, include, redactor=redactor, part=Part(range(exchange, exchange + 1)))
     return "".join(_written(document, _without_folds(document.pieces())))
 
 

@@ -7,6 +7,7 @@ indent, so no content can look like a prompt or an exchange of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Unpack
 
 from renderers.document import (
     Close,
@@ -17,38 +18,27 @@ from renderers.document import (
     Front,
     Heading,
     Items,
-    Load,
     Mark,
     Open,
+    Options,
     Piece,
     Prompt,
     Prose,
 )
 from renderers.facts import format_count, lacks_line, plural
 from renderers.options import Include
-from renderers.places import Part
 from renderers.plain_tables import aligned_tables
-from renderers.redact import Redactor
 from schemas.clean import one_line
 from schemas.session import Session
 
 _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶", "compaction": "≡"}
 
 
-def render(
-    session: Session,
-    include: Include,
-    *,
-    redactor: Redactor | None = None,
-    subagents: Load | None = None,
-    part: Part | None = None,
-    colour: bool = False,
-) -> Iterator[str]:
-    """The text, in pieces. `redactor` counts what it replaces; `subagents` reads the session of a subagent.
-    Without a `part` it is of the whole session. With `colour` lines have those of a terminal, each for itself, so that
-    pagers may begin anywhere.
+def render(session: Session, include: Include, *, colour: bool = False, **options: Unpack[Options]) -> Iterator[str]:
+    """The text, in pieces. With `colour` lines have those of a terminal, each for itself, so that pagers may begin
+    anywhere.
     """
-    document = Document(session, include, redactor, subagents, part)
+    document = Document(session, include, **options)
     yield from _written(document, document.pieces(), colour)
 
 

@@ -146,11 +146,16 @@ def _text(text: str) -> str:
     return _replaced(raw, found) if found else text
 
 
-def _replaced(raw: bytes, found: Iterable[Found]) -> str:
+def _replaced(raw: bytes, found: Iterable[Found], *, lines: bool = False) -> str:
+    """A text with marks in place of its secrets. With `lines` it has as many as before: a secret over several is marked
+    in the first, of the others a diff's sign stays.
+    """
     pieces: list[bytes] = []
     position = 0
     for start, end, kind in found:
         pieces += [raw[position:start], _mark(kind).encode()]
+        for line in raw[start:end].split(b"\n")[1:] if lines else ():
+            pieces.append(b"\n" + (line[:1] if line[:1] in (b"+", b"-", b" ") else b""))
         position = end
     return b"".join((*pieces, raw[position:])).decode("utf-8", "replace")
 
@@ -160,20 +165,11 @@ def _mark(kind: str) -> str:
 
 
 def _lines(lines: Iterable[str]) -> list[str]:
-    """The lines of a text. A secret over several is marked in the first; of the others a diff's sign stays."""
+    """The lines of a text, as many as before."""
     lines = list(lines)
     raw = "\n".join(lines).encode("utf-8", "replace")
     found = find_in_arguments(raw.split(b"\n")) if _is_command(lines) else find(raw)
-    if not found:
-        return lines
-    pieces: list[bytes] = []
-    position = 0
-    for start, end, kind in found:
-        pieces += [raw[position:start], _mark(kind).encode()]
-        for line in raw[start:end].split(b"\n")[1:]:
-            pieces.append(b"\n" + (line[:1] if line[:1] in (b"+", b"-", b" ") else b""))
-        position = end
-    return b"".join((*pieces, raw[position:])).decode("utf-8", "replace").split("\n")
+    return _replaced(raw, found, lines=True).split("\n") if found else lines
 
 
 def _object(members: dict[Any, Any]) -> dict[Any, Any]:

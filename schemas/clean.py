@@ -76,6 +76,11 @@ class Run(NamedTuple):
     sgr: Sgr
 
 
+def runs_from(runs: Sequence[Run], offset: int) -> tuple[Run, ...]:
+    """The colours of a text from `offset` on."""
+    return tuple(Run(max(0, one.start - offset), one.end - offset, one.sgr) for one in runs if one.end > offset)
+
+
 def clean(text: str) -> str:
     """`text` as it may be shown: see the module's docstring for what changes."""
     if len(text) < 80 and text.isascii() and text.isprintable():  # keys, ids, names: most of what is asked about

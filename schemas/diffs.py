@@ -18,7 +18,8 @@ _SIDE_BY_SIDE_LIMIT = 4000  # lines; difflib is quadratic at its worst, and such
 
 @dataclass(slots=True)
 class Hunk:
-    """A run of changed lines with their context. Each line begins with a space, `+` or `-` and has no newline.
+    """A run of changed lines with their context. Each line begins with a space, `+` or `-` and has no newline; one that
+    begins with a backslash is a remark on the line before, that no newline is at the file's end.
 
     `old_start` and `new_start` count from 1; None where the source gives text without its place in the file.
     """
@@ -32,7 +33,7 @@ class Hunk:
     @property
     def header(self) -> str:
         """The line above it in a unified diff: where it stands and how many lines it has of both sides."""
-        olds, news = (len(self.lines) - _count(self.lines, sign) for sign in "+-")
+        olds, news = (len(self.lines) - _count(self.lines, "\\") - _count(self.lines, sign) for sign in "+-")
         start_old = self.old_start if self.old_start is not None else 1
         start_new = self.new_start if self.new_start is not None else 1
         return f"@@ -{start_old if olds else 0},{olds} +{start_new if news else 0},{news} @@{self.heading}"
@@ -40,7 +41,7 @@ class Hunk:
 
 @dataclass(slots=True)
 class FileDiff:
-    """The change of one file: `operation` is add, update, delete or move."""
+    """The change of one file: `operation` is add, update, delete or move, in what Git printed copy as well."""
 
     path: str
     operation: str = "update"
@@ -48,6 +49,18 @@ class FileDiff:
     renamed_to: str | None = None
     cleaned: bool = field(default=False, compare=False)
     """Whether its texts had characters that are not shown as they are: control characters, other ends of lines."""
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    """What Git said of it beside its lines: its mode, that it is binary."""
+
+    @property
+    def names(self) -> str:
+        """The name of the file, the one that it had before in front of it."""
+        return f"{self.path} → {self.renamed_to}" if self.renamed_to else self.path
+
+    @property
+    def title(self) -> str:
+        """The words above the change: what was done to which file."""
+        return ", ".join((("" if self.operation == "update" else f"{self.operation} ") + self.names, *self.notes))
 
     @property
     def added(self) -> int:
@@ -256,61 +269,86 @@ def _first(said: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 class Passage(NamedTuple):
-    """The lines of a text from `start` to `end` that are the difference of one file."""
+    """A stretch of a text from `start` to `end`, without the newline behind it: the difference of one file, or what
+    stands between two (`diff` is None). At `head` its names and the line above its first hunk end.
+    """
 
     start: int
     end: int
-    diff: FileDiff
+    diff: FileDiff | None = None
+    head: int = 0
 
 
 _GIT_FILE = "diff --git "
 _GIT_HEADER = re.compile(
-    r"index [0-9a-f]+\.\.|(?:old|new|new file|deleted file) mode \d|(?:dis)?similarity index \d"
-    r"|(?:rename|copy) (?:from|to) "
+    r"index [0-9a-f]+\.\.|(?P<how>old|new|new file|deleted file) mode (?P<mode>\d+)|(?:dis)?similarity index \d"
+    r"|(?P<kind>rename|copy) (?P<way>from|to) (?P<name>.+)|(?P<binary>Binary files .* differ$)"
 )
-_OPERATIONS = {"new file mode": "add", "deleted file mode": "delete", "rename to ": "move"}
+_OPERATIONS = {"new file": "add", "deleted file": "delete", "rename": "move", "copy": "copy"}
 
 
-def passages_in(lines: Sequence[str]) -> Iterator[Passage]:
-    """The differences in what a program printed, as Git and diff write them. A hunk counts whose lines are as many as
-    it says, or which the text breaks off; what only looks like one stays text.
+def passages_in(text: str) -> Iterator[Passage]:
+    """Take apart what a program printed: the differences, as Git and diff write them, and what stands between. A hunk
+    counts whose lines are as many as it says, or which the text breaks off. What only looks like a difference stays
+    text, as do changes that are told otherwise: by word, or against several parents.
     """
-    at = 0
+    lines = text.split("\n") if "@@ -" in text or _GIT_FILE in text else []
+    at = offset = start = 0
     while at < len(lines):
-        passage = _passage_at(lines, at) if lines[at].startswith((_GIT_FILE, "--- ")) else None
-        if passage is not None:
-            yield passage
-        at = passage.end if passage else at + 1
+        found = _difference_at(lines, at) if lines[at].startswith((_GIT_FILE, "--- ")) else None
+        if found is None:
+            offset += len(lines[at]) + 1
+            at += 1
+            continue
+        if offset > start:
+            yield Passage(start, offset - 1)
+        diff, head, end = found
+        before, (above, all_) = offset, (sum(map(len, part)) + len(part) for part in (lines[at:head], lines[at:end]))
+        at, offset = end, offset + all_
+        yield Passage(before, offset - 1, diff, before + above - 1)
+        start = offset
+    if start < len(text) or not start:
+        yield Passage(start, len(text))
 
 
-def _passage_at(lines: Sequence[str], start: int) -> Passage | None:
-    """Return the difference of one file that begins there, if one does."""
-    at, diff = start, FileDiff("")
+def _difference_at(lines: Sequence[str], start: int) -> tuple[FileDiff, int, int] | None:
+    """Return the difference of one file that begins there, if one does, and where its head and itself end."""
+    at, diff, modes = start, FileDiff(""), dict[str, str]()
     if lines[at].startswith(_GIT_FILE):
         names = lines[at][len(_GIT_FILE) :]
-        diff.path = _without_prefix(names[len(names) // 2 + 1 :])
+        diff.path = _without_prefix(_unquoted(names[len(names) // 2 + 1 :]))
         at += 1
-        while at < len(lines) and _GIT_HEADER.match(lines[at]):
-            diff.operation = next((o for head, o in _OPERATIONS.items() if lines[at].startswith(head)), diff.operation)
-            if lines[at].startswith(("rename from ", "rename to ")):
-                _, way, name = lines[at].split(" ", 2)
-                diff.path, diff.renamed_to = (name, None) if way == "from" else (diff.path, name)
+        while at < len(lines) and (match := _GIT_HEADER.match(lines[at])):
+            how, mode, kind, way, name, binary = match.group("how", "mode", "kind", "way", "name", "binary")
+            diff.operation = _OPERATIONS.get(how or kind or "", diff.operation)
+            if mode:
+                modes[how] = mode
+            elif way == "from":
+                diff.path = _unquoted(name)
+            elif way == "to":
+                diff.renamed_to = _unquoted(name)
+            elif binary:
+                diff.notes = ("binary",)
             at += 1
-    if at + 2 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "):
-        old, new = map(_name, lines[at : at + 2])
+        if "old" in modes:
+            diff.notes = (f"mode {modes['old']} → {modes.get('new', '')}", *diff.notes)
+    named = at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
+    if named:
+        old, new = (_unquoted(line[4:].partition("\t")[0]) for line in lines[at : at + 2])
         gone, came = new == "/dev/null", old == "/dev/null"
         diff.operation = "add" if came else "delete" if gone else diff.operation
-        if diff.operation != "move":
+        if not diff.renamed_to:
             diff.path = _without_prefix(old if gone else new)
         at += 2
-        while hunk_end := _hunk_at(lines, at, diff):
-            at = hunk_end
-    return Passage(start, at, diff) if diff.hunks or diff.renamed_to else None
+    head = at
+    while named and (end := _hunk_at(lines, at, diff)):
+        at = end
+    whole = diff.added or diff.removed if named else diff.notes or diff.operation != "update"
+    return (diff, head + bool(diff.hunks), at) if whole else None
 
 
-def _name(line: str) -> str:
-    """Return the file's name in a line that begins with `--- ` or `+++ `; its time may stand behind it."""
-    name = line[4:].partition("\t")[0]
+def _unquoted(name: str) -> str:
+    """Return a file's name as it is, where Git quotes it."""
     if len(name) < 2 or not name[0] == name[-1] == '"':
         return name
     # As Git quotes it: a byte in octal digits, or a character behind a backslash.
@@ -343,11 +381,13 @@ def _hunk_at(lines: Sequence[str], at: int, diff: FileDiff) -> int:
             if sign not in _MARKS:
                 return 0
             old, new = old - (sign != "+"), new - (sign != "-")
-            body.append(lines[at] or " ")
+        body.append(lines[at] or " ")
         at += 1
     if old < 0 or new < 0 or not body:
         return 0
-    at += at < len(lines) and lines[at].startswith("\\ ")
+    if at < len(lines) and lines[at].startswith("\\ "):
+        body.append(lines[at])
+        at += 1
     diff.hunks.append(Hunk(body, int(match[1]), int(match[3]), heading=match.string[match.end() :]))
     return at
 
@@ -358,21 +398,25 @@ def quoted_diffs(text: str) -> list[FileDiff]:
     """
     if text.startswith("*** Begin Patch"):
         return from_v4a(text)
+    printed = [passage.diff for passage in passages_in(text.rstrip("\n"))]
+    if None not in printed:
+        return [diff for diff in printed if diff is not None]
     diffs: list[FileDiff] = []
     before = ""
     for line in text.split("\n"):
         if before.startswith("--- ") and line.startswith("+++ "):
             diffs[-1].hunks[-1].lines.pop()
-            diffs.append(FileDiff(_without_prefix(_name(before if line == "+++ /dev/null" else line))))
+            name = (before if line == "+++ /dev/null" else line)[4:].partition("\t")[0]
+            diffs.append(FileDiff(_without_prefix(_unquoted(name))))
         elif line.startswith("@@"):
             diffs = diffs or [FileDiff("")]
             match = _HUNK.match(line)
             diffs[-1].hunks.append(Hunk([], *((int(match[1]), int(match[3])) if match else ())))
-        elif line[:1] in _MARKS or not line:
+        elif line[:1] in _MARKS or not line or (before and line.startswith("\\ ")):
             diffs = diffs or [FileDiff("")]
             diffs[-1].hunks = diffs[-1].hunks or [Hunk([])]
             diffs[-1].hunks[-1].lines.append(line)
-        elif not line.startswith((_GIT_FILE, "\\")) and not _GIT_HEADER.match(line):
+        elif not line.startswith(_GIT_FILE) and not _GIT_HEADER.match(line):
             return []
         before = line
     for diff in diffs:

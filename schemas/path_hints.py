@@ -102,21 +102,6 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
     return changes
 
 
-def shell_shown(command: str) -> tuple[str, int] | None:
-    """The file that a shell command prints, and the line from which on: of `cat FILE` or `sed -n '5,90p' FILE`; None
-    for other commands.
-    """
-    simple = [one for one in _commands(_without_heredocs(command[:_LONGEST_COMMAND])) if one.words or one.targets]
-    words = simple[-1].words if simple and not simple[-1].targets else []
-    if any(one.words[:1] != ["cd"] for one in simple[:-1]) or len(words) < 2:
-        return None
-    place = simple[0].words[1] if len(simple) > 1 and len(simple[0].words) > 1 else None
-    if words[0] == "cat" and len(words) == 2:
-        return _joined(place, words[1]), 1
-    shown = re.fullmatch(r"(\d+),\d+p", words[2]) if words[:2] == ["sed", "-n"] and len(words) == 4 else None
-    return (_joined(place, words[3]), int(shown[1])) if shown else None
-
-
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
     """Return the directory of a shell tool's command: in the directory that its input names, seen from `cwd`, or in
     `cwd`.

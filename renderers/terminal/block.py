@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.facts import (
-    exchange_facts,
-    exchange_numbers,
-    format_seconds,
-    plural,
-    short_model,
-    usage_line,
-)
+from renderers.facts import exchange_facts, exchange_numbers, format_seconds, plural, short_model, usage_line
 from renderers.headline import context_line, headline, thinking_line
 from renderers.terminal.diff import printed_rows
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold

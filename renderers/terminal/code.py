@@ -58,12 +58,14 @@ class Highlights:
         self._keep = keep
         self._done: OrderedDict[Want, list[Marks] | None] = OrderedDict()
 
-    def lookup(self, want: Want) -> list[Marks] | None:
-        """Its lines, if it has been worked out and is code in a known language."""
+    def lookup(self, want: Want, wanted: list[Want] | None = None) -> list[Marks]:
+        """Its lines, if it has been worked out and is code in a known language; what may be later goes to `wanted`."""
         marks = self._done.get(want)
         if marks is not None:
             self._done.move_to_end(want)
-        return marks
+        elif wanted is not None and self.needs(want):
+            wanted.append(want)
+        return marks or []
 
     def needs(self, want: Want) -> bool:
         """Return whether work would tell more than `lookup`."""

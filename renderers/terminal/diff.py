@@ -14,20 +14,18 @@ from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
 from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
-from schemas.clean import Run, one_line
+from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
-SIDES = 150
-"""Cells from which what went and what came stand side by side: a transcript of 160 columns leaves them for a block."""
+SIDES = 144
+"""Cells from which what went and what came stand side by side: two columns that have 65 each for code. A block has them
+from 160 columns of the terminal, from 200 beside an outline or a list.
+"""
 _BETWEEN = "  "
 
 
 def diff_rows(
-    diff: FileDiff,
-    width: int,
-    palette: Palette,
-    highlights: Highlights | None = None,
-    wanted: list[Want] | None = None,
+    diff: FileDiff, width: int, palette: Palette, highlights: Highlights | None = None, wanted: list[Want] | None = None
 ) -> Iterator[Row]:
     """The change of one file: line number, sign, text. The sign is text, so that no colour is needed to read it; words
     that changed within a line are marked. Where there is room, what went stands beside what came for it.
@@ -37,60 +35,43 @@ def diff_rows(
     digits = max(3, len(str(last))) if numbered else 0
     draw = _beside if width >= SIDES and diff.added and diff.removed else _below
     language = language_of_path(diff.renamed_to or diff.path)
+    first = 0
     for i, hunk in enumerate(diff.hunks):
         if i:
             between = crop(f"{' ' * digits} ⋯ {one_line(hunk.heading)}".rstrip(), width)
             yield Row([Segment(between, palette.dim)], len(between), source=hunk.header)
-        lines = _Lines(hunk, digits, palette, _roles(hunk, language, palette, highlights, wanted))
+        lines = _Lines(hunk, first, digits, palette, _roles(hunk, language, palette, highlights, wanted))
         for change in changes_in(hunk.lines):
             yield from draw(lines, change, width)
+        first += len(hunk.lines)
 
 
-def title_row(diff: FileDiff, name: str, width: int, palette: Palette, source: str | None = None) -> Row:
+def title_row(diff: FileDiff, width: int, palette: Palette, source: str | None = None) -> Row:
     """Draw the line above the change of a file: what was done to it and how many lines came and went."""
-    did = "" if diff.operation == "update" else f"{diff.operation} "
     counts = [(f"+{diff.added}", palette.add_text)] * bool(diff.added)
     counts += [(f"-{diff.removed}", palette.remove_text)] * bool(diff.removed)
     beside = [segment for text, style in counts for segment in (Segment("  "), Segment(text, style))]
     room = width - sum(len(segment.text) for segment in beside)
-    return Row([Segment(crop(one_line(did + name, 4096), room), palette.tool), *beside], source=source)
+    return Row([Segment(crop(one_line(diff.title, 4096), room), palette.tool), *beside], source=source)
 
 
 def printed_rows(
     text: str, runs: Sequence[Run], width: int, palette: Palette, highlights: Highlights, wanted: list[Want], limit: int
 ) -> Iterator[Row]:
     """A program's output, the differences in it drawn as such; at most `limit` lines of what stands between them."""
-    lines = text.split("\n") if "@@ -" in text or "\nrename to " in text else []
-    at = offset = 0
-    for passage in passages_in(lines):
-        if passage.start > at:
-            end = offset + _size(lines, at, passage.start) - 1
-            yield from output_rows(text[offset:end], _from(runs, offset), width, palette.output, limit)
-        heads = next((i + 1 for i in range(passage.start, passage.end) if lines[i].startswith("@@")), passage.end)
-        name = passage.diff.renamed_to or passage.diff.path
-        yield title_row(passage.diff, name, width, palette, "\n".join(lines[passage.start : heads]))
-        yield from diff_rows(passage.diff, width, palette, highlights, wanted)
-        offset += _size(lines, at, passage.end)
-        at = passage.end
-    if at < len(lines) or not lines:
-        yield from output_rows(text[offset:], _from(runs, offset), width, palette.output, limit)
-
-
-def _size(lines: list[str], start: int, end: int) -> int:
-    return sum(map(len, lines[start:end])) + end - start
-
-
-def _from(runs: Sequence[Run], offset: int) -> Sequence[Run]:
-    """Return the colours of a text from `offset` on."""
-    return [Run(max(0, one.start - offset), one.end - offset, one.sgr) for one in runs if one.end > offset]
+    for start, end, diff, head in passages_in(text):
+        if diff is None:
+            yield from output_rows(text[start:end], runs_from(runs, start), width, palette.output, limit)
+        else:
+            yield title_row(diff, width, palette, text[start:head])
+            yield from diff_rows(diff, width, palette, highlights, wanted)
 
 
 def quoted_rows(code: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
     """Differences that an answer quotes; nothing where it quotes something else."""
     for diff in quoted_diffs(code):
         if diff.path:
-            head = diff.unified().partition("\n@@")[0]
-            yield title_row(diff, diff.renamed_to or diff.path, width, palette, head)
+            yield title_row(diff, width, palette, diff.unified().partition("\n@@")[0])
         yield from diff_rows(diff, width, palette, highlights, wanted)
 
 
@@ -100,16 +81,10 @@ def _roles(
     """Return the colours of a hunk's code, line by line. Without backgrounds colours only say what came and went."""
     if highlights is None or not language or palette.add.bgcolor == palette.text.bgcolor:
         return []
-    size = 0
-    for line in hunk.lines:
-        size += len(line)
-        if size > MAX_CODE:
-            return []
-    want = Want(language, "\n".join(line[1:] for line in hunk.lines))
-    marks = highlights.lookup(want)
-    if marks is None and wanted is not None and highlights.needs(want):
-        wanted.append(want)
-    return marks or []
+    if sum(map(len, hunk.lines)) > MAX_CODE:
+        return []
+    code = "\n".join(line[1:] * (line[:1] != "\\") for line in hunk.lines)
+    return highlights.lookup(Want(language, code), wanted)
 
 
 class _Piece(NamedTuple):
@@ -124,11 +99,13 @@ class _Piece(NamedTuple):
 class _Lines:
     """The lines of a hunk, which are numbered as they are drawn, in order."""
 
-    def __init__(self, hunk: Hunk, digits: int, palette: Palette, roles: list[Marks]) -> None:
+    def __init__(self, hunk: Hunk, first: int, digits: int, palette: Palette, roles: list[Marks]) -> None:
+        self.first = first
+        """The number of its first line in the whole difference."""
         self.texts, self.label = hunk.lines, digits + 1 if digits else 0
         self._palette, self._roles = palette, roles
         self._numbers: dict[str, int | None] = {"-": hunk.old_start, "+": hunk.new_start}
-        self._styles = {"+": palette.add, "-": palette.remove}
+        self._styles = {"+": palette.add, "-": palette.remove, "\\": palette.dim}
         # The background says what became of a line, its colours what stands in it.
         self._grounds = {
             sign: palette.text + Style(bgcolor=style.bgcolor) for sign, style in self._styles.items() if roles
@@ -147,7 +124,7 @@ class _Lines:
         if "\t" in body:
             spans = expand_spans(spans, 4)
             body = "".join(piece for piece, _ in spans)
-        number, pieces = self._next(side), list[_Piece]()
+        number, pieces = self._next(side) if sign != "\\" else " " * self.label, list[_Piece]()
         fill = width - self.label - 2 - len(body) if sign != " " else 0
         if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
             piece = Segment(f"{sign} {body}{' ' * fill}", style)
@@ -192,11 +169,12 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change, each line below the other."""
     for line in (*change.removed, *change.added):
         text = lines.texts[line.at]
-        if text[:1] not in ("-", "+"):
+        if text[:1] not in ("-", "+", "\\"):
             lines.skip("-")
         pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
         for number, piece in enumerate(pieces):
-            yield Row(piece.segments, piece.gutter, piece.join, _source(text, pieces, number))
+            source = _source(text, pieces, number)
+            yield Row(piece.segments, piece.gutter, piece.join, source, line=lines.first + line.at)
 
 
 def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
@@ -206,7 +184,8 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
-        texts = [lines.texts[line.at] for line in (one, other) if line]
+        shown = [line.at for line in (one, other) if line]
+        texts, at = [lines.texts[i] for i in shown], lines.first + shown[-1]
         both = len(texts) == 2 and not same
         for number, (old, new) in enumerate(zip_longest(left, right)):
             segments = _padded(old, half)
@@ -214,10 +193,10 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
             segments += new.segments if new else []
             if both:
                 source = "" if number else "\n".join(texts)
-                yield Row(segments, old.gutter if old else before, "" if number else "\n", source)
+                yield Row(segments, old.gutter if old else before, "" if number else "\n", source, line=at)
             elif piece := new or old:
                 gutter = piece.gutter + (before if new else 0)
-                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number))
+                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number), line=at)
 
 
 def _padded(piece: _Piece | None, width: int) -> list[Segment]:

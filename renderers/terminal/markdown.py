@@ -34,13 +34,14 @@ _BOLD, _ITALIC, _STRIKE = Style(bold=True), Style(italic=True), Style(strike=Tru
 
 
 @lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+def parser() -> MarkdownIt:
+    """The parser of CommonMark with tables, in which nothing that was written gets lost."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
-    keep_surplus_cells(parser)
+    made = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
+    keep_surplus_cells(made)
     # "[1]: https://…" would vanish from what can be read.
-    return parser.disable("reference")
+    return made.disable("reference")
 
 
 def markdown_rows(
@@ -59,7 +60,7 @@ def markdown_rows(
     base = palette.text if base is None else base
     if len(text) > MAX_MARKDOWN or text.count("[") > _MAX_BRACKETS or text.count("*") > 2 * _MAX_BRACKETS:
         return list(prose_rows(text, width, base))
-    tokens = _parser().parse(text)
+    tokens = parser().parse(text)
     if any(token.level >= _NESTING - 2 for token in tokens):  # markdown-it leaves out what is nested deeper
         return list(prose_rows(text, width, base))
     drawing = _Drawing(width, max(width, wide), palette, highlights, wanted, base)

@@ -40,6 +40,8 @@ class Row(NamedTuple):
     """The text it shows, where that differs from the characters on the screen (tabs)."""
     act: Act = ""
     """What a click on it does: `fold` the block, or show `more` of it."""
+    line: int = -1
+    """The line of a difference that it shows, counted over all hunks."""
 
     @property
     def text(self) -> str:

@@ -22,14 +22,11 @@ def code_rows(
     code: str, language: str, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]
 ) -> Iterator[Row]:
     """A block of code on its own background. What could be coloured later is added to `wanted`."""
-    want = Want(language, code)
-    marks = highlights.lookup(want)
-    if marks is None and highlights.needs(want):
-        wanted.append(want)
+    marks = highlights.lookup(Want(language, code), wanted)
     inner = width - 2
     for number, line in enumerate(code.split("\n")):
         spans: list[Span] = [(line, palette.block)]
-        if marks is not None and number < len(marks):
+        if number < len(marks):
             spans = coloured(line, marks[number], palette, palette.block)
         yield from _code_line(line, spans, inner, palette)
 
@@ -40,17 +37,14 @@ def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights
     """
     yield from _said_beside(part.before, width, palette)
     end = len(part.text) if len(part.text) <= MAX_CODE else part.text.rfind("\n", 0, MAX_CODE)
-    want = Want(language_of_path(part.path), part.text[: max(0, end)])
-    marks = highlights.lookup(want)
-    if marks is None and highlights.needs(want):
-        wanted.append(want)
+    marks = highlights.lookup(Want(language_of_path(part.path), part.text[: max(0, end)]), wanted)
     lines = part.text.split("\n")
     digits = 0 if part.start is None else max(3, len(str(part.start + len(lines))))
     for number, line in enumerate(lines):
         label = f"{part.start + number:>{digits}}  " if part.start is not None else ""
         shown = line[:MAX_ROW_CHARS]
         spans: list[Span] = [(shown, palette.text)]
-        if marks is not None and number < len(marks):
+        if number < len(marks):
             spans = coloured(shown, marks[number], palette, palette.text)
         if "\t" in shown:
             spans = expand_spans(spans, 4)

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.facts import format_size
-from renderers.headline import Headline, Outcome, headline, relative_path, summary_of, tool_command, tool_slice
+from renderers.headline import Headline, Outcome, from_root, headline, summary_of, tool_command, tool_slice
 from renderers.inputs import json_text
 from renderers.terminal.code import language_of_path
 from renderers.terminal.diff import diff_rows, printed_rows
@@ -175,9 +175,8 @@ def _changes(diffs: list[FileDiff], fold: Fold, look: Look, block: Block, root: 
     for diff in diffs:
         lines = sum(len(hunk.lines) + 1 for hunk in diff.hunks) - 1
         if len(diffs) > 1 or diff.renamed_to:
-            name = relative_path(diff.path, root)
-            name += f" → {relative_path(diff.renamed_to, root)}" if diff.renamed_to else ""
-            yield from indented([diff_title(diff, name, look.width - look.text, look.palette)], look.text)
+            title = diff_title(from_root(diff, root), look.width - look.text, look.palette)
+            yield from indented([title], look.text)
         rows = diff_rows(diff, look.width - look.text, look.palette, look.highlights, block.wanted)
         # A change is what one opens an edit for, so more of it stands there at once than of an output.
         yield from capped(indented(rows, look.text), lines, fold, look, block, 3 * SHORT_LINES)

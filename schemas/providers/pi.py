@@ -77,7 +77,7 @@ class Pi(Lines):
     marks: ClassVar[tuple[bytes, ...]] = (b'"cwd"',)
     resume: ClassVar[tuple[str, ...]] = ("pi", "--session")
     running = Running(variables=("PI_SESSION_ID", "PI_SESSION_FILE"), asks=False)
-    listing = Listing(first="offset", tail=r"\[(?:Showing lines|\d+ more lines) .*\]")
+    listing = Listing(first="offset", tail=r"\[(?:Showing lines|\d+ more lines) .*\]|\.\.\. \(\d+ more lines .*\)")
     tools = {
         "bash": "shell", "exec": "shell", "read": "read", "write": "write", "edit": "write", "grep": "search",
         "find": "search", "ls": "search", "task": "task", "todo": "task",

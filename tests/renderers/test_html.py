@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from renderers.html import render
+from renderers.markdown import render as markdown
 from renderers.options import Include
 from renderers.redact import Redactor
 from schemas.diffs import FileDiff, Hunk
@@ -175,3 +176,27 @@ def test_words_that_changed_are_marked_in_a_difference() -> None:
     assert '<span class="add">+f(&lt;a&gt;, <mark>2</mark>)</span>' in page
     assert '<span class="remove">--- a comment</span><span> same</span>' in page
     assert '<span class="place">--- a/a.sql</span><span class="place">+++ b/a.sql</span>' in page
+
+
+def test_a_difference_in_output_is_a_block_of_its_own() -> None:
+    git = "diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1,1 +1,1 @@\n-f(1)\n+f(2)"
+    hand = Hand()
+    hand.prompt("go")
+    hand.tool(Tool("Bash", "shell", "t", {"command": "git show"}, text=f"commit <1>\n{git}\nend"))
+    page = "".join(render(hand.session, Include()))
+    assert "<code>commit &lt;1&gt;</code>" in page and "<code>end</code>" in page
+    assert (
+        '<p class="label">move x → y</p><pre class="diff"><code><span class="place">diff --git a/x b/y</span>' in page
+    )
+    assert '<span class="remove">-f(<mark>1</mark>)</span><span class="add">+f(<mark>2</mark>)</span></code>' in page
+    assert f"*move x → y*\n\n```diff\n{git}\n```\n" in "".join(markdown(hand.session, Include()))
+
+
+def test_a_secret_that_begins_in_one_difference_and_ends_in_another_is_hidden() -> None:
+    key = ["-----BEGIN RSA PRIVATE KEY-----", *["MIIEowIBAAKCAQEA" * 4] * 3, "-----END RSA PRIVATE KEY-----"]
+    git = "".join(f"--- a/{n}\n+++ b/{n}\n@@ -0,0 +1,{len(part)} @@\n" + "".join(f"+{line}\n" for line in part)
+                  for n, part in enumerate((key[:2], key[2:3], key[3:])))  # fmt: skip
+    hand = Hand()
+    hand.prompt("go")
+    hand.tool(Tool("Bash", "shell", "t", {"command": "git show"}, text=git))
+    assert "MIIEowIBAAKCAQEA" not in "".join(render(hand.session, Include(), redactor=Redactor()))

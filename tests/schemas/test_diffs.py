@@ -150,7 +150,8 @@ def test_any_text_is_survived(text):
     from_unified("f", "@@ -1 +1 @@\n" + text)
     from_strings(text, text, text + "x")
     quoted_diffs("-a\n" + text)
-    list(passages_in(("--- a\n+++ b\n@@ -1 +1 @@\n" + text).split("\n")))
+    list(passages_in("--- a\n+++ b\n@@ -1 +1 @@\n" + text))
+    list(passages_in("diff --git a/a b/b\n" + text))
 
 
 hunk_lines = st.lists(st.tuples(st.sampled_from(" +-"), st.text("ab+-@", max_size=3)).map("".join), min_size=1)
@@ -164,32 +165,69 @@ noise = st.lists(st.sampled_from(["text", "", "+ listed", "- listed", "@@ no", "
 
 @given(st.lists(st.tuples(noise, files), max_size=3), noise)
 def test_differences_are_found_where_they_begin_and_end(parts, rest):
-    lines, places = [], []
-    for before, diff in parts:
-        unified = diff.unified().rstrip("\n").split("\n")
-        lines += before
-        places.append((len(lines), len(lines) + len(unified), diff))
-        lines += unified
-    found = list(passages_in([*lines, *rest]))
-    assert [(one.start, one.end, one.diff.path) for one in found] == [(a, b, diff.path) for a, b, diff in places]
-    for one, (_, _, diff) in zip(found, places, strict=True):
+    diffs = [diff for _, diff in parts if diff.added or diff.removed]  # without a change it is none
+    text = "\n".join(line for before, diff in parts for line in (*before, diff.unified().rstrip("\n")))
+    text = "\n".join([text, *rest] if parts else rest)
+    passages = list(passages_in(text))
+    assert "\n".join(text[one.start : one.end] for one in passages) == text.removesuffix(
+        "\n" * (passages[-1].end < len(text))
+    )
+    found = [one for one in passages if one.diff]
+    assert [text[one.start : one.end] + "\n" for one in found] == [diff.unified() for diff in diffs]
+    assert [text[one.head :].partition("\n")[0] for one in found] == [""] * len(diffs)
+    for one, diff in zip(found, diffs, strict=True):
+        assert one.diff.path == diff.path
         assert [hunk.lines for hunk in one.diff.hunks] == [hunk.lines for hunk in diff.hunks]
 
 
+CHANGED = "@@ -1 +1 @@ def f():\n-a\n+b"
+
+
 @pytest.mark.parametrize(
-    ("head", "operation", "path", "renamed"),
+    ("text", "title"),
     [
-        ("diff --git a/x y b/x y\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x y", "add", "x y", None),
-        ("diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null", "delete", "x", None),
-        ("diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y", "move", "x", "y"),
-        ("--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00", "update", "new/x", None),
+        (f"diff --git a/x y b/x y\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/x y\n{CHANGED}", "add x y"),
+        (f"diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n{CHANGED}", "delete x"),
+        (f"diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n{CHANGED}", "move x → y"),
+        ("diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y", "copy x → y"),
+        (f"--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00\n{CHANGED}", "new/x"),
+        ("diff --git a/x b/x\nold mode 100644\nnew mode 100755", "x, mode 100644 → 100755"),
+        ("diff --git a/x b/x\nnew file mode 100644\nindex 0..e69", "add x"),
+        ("diff --git a/x b/x\nindex 1..2 100644\nBinary files a/x and b/x differ", "x, binary"),
+        (
+            'diff --git "a/\\346\\227\\245" b/y\nold mode 100644\nnew mode 100755\nsimilarity index 60%\n'
+            'rename from "\\346\\227\\245"\nrename to y\nindex 1..2\nBinary files a/x and b/y differ',
+            "move 日 → y, mode 100644 → 100755, binary",
+        ),
     ],
 )
-def test_what_git_says_of_a_file(head, operation, path, renamed):
-    (found,) = passages_in(f"{head}\n@@ -1 +1 @@ def f():\n-a\n+b".split("\n"))
-    diff = found.diff
-    assert (diff.operation, diff.path, diff.renamed_to) == (operation, path, renamed)
-    assert diff.hunks[0].heading == " def f():"
+def test_what_git_says_of_a_file(text, title):
+    before, found, after = passages_in(f"commit 1\n\n{text}\n\ncommit 2")
+    assert (found.diff.title, before.diff, after.diff) == (title, None, None)
+    assert [hunk.heading for hunk in found.diff.hunks] == [" def f():"] * ("@@" in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " a.py | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)",
+        "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\nindex 1..2\n--- a/x\n+++ b/y\n"
+        "@@ -1,3 +1,3 @@\n  one\n  [-two-]{+three+}\n  four",  # each line begins with a blank of its own
+        "diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n[-a-]{+b+}",
+        "diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,2 @@@\n -a\n++b",
+        "diff --git a/x b/x\nindex 1..2 100644",
+    ],
+)
+def test_what_is_told_otherwise_stays_text(text):
+    assert [one.diff for one in passages_in(text)] == [None]
+
+
+def test_a_line_without_its_end():
+    text = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n\\ No newline at end of file\n+b\n+c\n\\ No newline at end of file"
+    (found,) = passages_in(text)
+    assert found.diff is not None and (found.diff.added, found.diff.removed) == (2, 1)
+    assert found.diff.unified().rstrip("\n") == text.replace("-1 +", "-1,1 +")
+    assert quoted_diffs(text) == [found.diff]
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def test_exports_hold_the_sums_and_a_row_an_event(tmp_path):
         text = "".join(render(session, Include()))
         assert text.count("02-20 00:00 gpt-5") == 3 and "cache write" in text
     lined = "".join(plain.render(session, Include())).split("\n")
-    assert "  by model    calls  input   read  write  output  total     cost" in lined
+    assert "● by model   │ calls │ input │ cache │ cache │ output │ total │    cost" in lined
     assert max(map(len, lined)) <= 80
     assert not any("before the first prompt" in line.lower() for line in lined)
 

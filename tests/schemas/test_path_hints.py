@@ -15,7 +15,6 @@ from schemas.path_hints import (
     shell_changes,
     shell_directory,
     shell_path_hints,
-    shell_shown,
 )
 
 GOLDENS = Path(__file__).parents[2] / "../shared/goldens/specstory/cases/TestExtractShellPathHints.json"
@@ -62,21 +61,6 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
 )
 def test_what_a_command_changes(command: str, changes: list[tuple[str, str]]) -> None:
     assert shell_changes(command) == changes
-
-
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        ("cat src/a.py", ("src/a.py", 1)),
-        ("cd src && sed -n '5,90p' a.py", ("src/a.py", 5)),
-        ("cat a b", None),
-        ("cat a | head", None),
-        ("cat a > b", None),
-        ("make; cat a", None),
-    ],
-)
-def test_what_a_command_shows(command: str, shown: tuple[str, int] | None) -> None:
-    assert shell_shown(command) == shown
 
 
 def test_names_in_an_input() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.edits.patch import patch_of
 from viewer.edits.session import FileChange, changes_of
+from viewer.edits.words import chain
 
 LAB = Path(__file__).parents[2] / "../shared/lab"
 GREETER = {
@@ -160,22 +162,85 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
     hand.tool(tool(added_file("a.py", "one\n")))
     hand.tool(shell("cd src && sed -i s/one/two/ ../a.py && rm b.py"))
     hand.tool(shell("git apply fix.patch; echo done > /tmp/log"))
-    hand.tool(Tool("Bash", "shell", "t", {"command": "rm c.py"}, text="not allowed", status=ToolStatus.ERROR))
     hand.tool(shell("cat > a.py <<'EOF'\nthree\nEOF"))
     hand.tool(tool(from_strings("a.py", "three", "four")))
     changes = changes_of(hand.session)
     assert [line_of(file) for file in changes.files] == [
-        "add a.py +2 -1 #1.2,#1.7 sed -i,cat >",
+        "add a.py +2 -1 #1.2,#1.6 sed -i,cat >",
         "update src/b.py +0 -0  rm",
-        "none c.py +0 -0   1 failed",
     ]
+    assert chain(changes.files[0]) == [
+        "#1.2  Write +1 -0", "#1.3  changed by `sed -i`", "#1.5  changed by `cat >`", "#1.6  Edit +1 -1",
+    ]  # fmt: skip
     assert [(one.how, one.place) for one in changes.commands] == [("git apply", "#1.4")]
-    assert changes.left_out == Counter(failed=1), "it never ran"
     text, lacks = patch_of(changes, "/")
     assert "four" not in text
-    assert [lack.partition(": ")[2] for lack in lacks[:3]] == [
-        "the edits after a change that is not recorded", "changed by `sed -i` (#1.3)", "changed by `cat >` (#1.6)",
-    ]  # fmt: skip
+    assert lacks == [
+        "a.py: the edits after a change that is not recorded",
+        "a.py: changed by `sed -i` (#1.3)",
+        "a.py: changed by `cat >` (#1.5)",
+        "src/b.py: changed by `rm` (#1.3)",
+        "any file may be changed by `git apply` (#1.4)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code", "said"),
+    [
+        (ToolStatus.OK, None, "changed by `cat >`"),
+        (ToolStatus.OK, 0, "changed by `cat >`"),
+        (ToolStatus.BACKGROUND, None, "changed by `cat >`"),
+        (ToolStatus.OK, 1, "perhaps changed by `cat >`"),
+        (ToolStatus.ERROR, 1, "perhaps changed by `cat >`"),
+        (ToolStatus.ERROR, None, "perhaps changed by `cat >`"),
+        (ToolStatus.INTERRUPTED, None, "perhaps changed by `cat >`"),
+        (ToolStatus.PENDING, None, "perhaps changed by `cat >`"),
+        (ToolStatus.DENIED, None, ""),
+    ],
+)
+def test_a_command_that_failed_has_perhaps_changed_a_file(status: ToolStatus, exit_code: int | None, said: str) -> None:
+    """It may have failed behind the change; what a person or a rule forbade never ran."""
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(added_file("a.py", "one\n")))
+    use = shell("cat > a.py <<'EOF'\none\nEOF\npytest")
+    hand.tool(replace(use, status=status, exit_code=exit_code))
+    hand.tool(tool(from_strings("a.py", "one", "two")))
+    (file,) = changes_of(hand.session).files
+    assert chain(file) == ["#1.2  Write +1 -0", *([f"#1.3  {said}"] if said else []), "#1.4  Edit +1 -1"]
+    assert file.left_out == (Counter() if said else Counter(denied=1))
+    # Only a change that is known to have been made ends what is known of the file.
+    assert len(file.stages) == (2 if said.startswith("changed") else 1)
+
+
+COMMANDS = [
+    (
+        "corpus/claude/21_toolpath_*.jsonl",
+        "#1.12  perhaps changed by `cat >`",
+    ),  # blocked by a rule, which is no exit code
+    ("corpus/claude/05_entire_*.jsonl", "#7.3  changed by `mv`"),
+    ("corpus/claude/18_ccv_*.jsonl", "#1.10  general-purpose: changed by `cat >`"),
+    ("corpus/pi/pi-mono_large-session_v1.jsonl", "#6.14  changed by `sed -i`"),
+    ("lab/mini-swe-agent/*/home/dev/textbased.traj.json", "#1.10  changed by `sed -i`"),
+    ("lab/codex/streams/plain1.stream.jsonl", "#1.8  changed by `apply_patch`"),
+    ("corpus/opencode/synthetic_v2_opencode.db", "#1.5  changed by `edit`"),
+    ("corpus/gemini/authored_full.jsonl", None),  # denied
+]
+
+
+@pytest.mark.skipif(not LAB.exists(), reason="the shared lab is not here")
+@pytest.mark.parametrize(("pattern", "said"), COMMANDS, ids=[row[0] for row in COMMANDS])
+def test_commands_of_genuine_sessions(pattern: str, said: str | None) -> None:
+    chains: list[str] = []
+    left_out: Counter[str] = Counter()
+    for path in LAB.parent.glob(pattern):
+        for address in addresses_in(path):
+            session = read_session(address)
+            changes = changes_of(session)
+            session.close()
+            chains += [line for file in changes.files for line in chain(file) if " changed by" in line]
+            left_out += changes.left_out
+    assert said in chains if said else (not chains and left_out["denied"] == 1)
 
 
 def test_subagents_are_included_and_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,8 +12,11 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from schemas.diffs import added_file
+from schemas.message import Tool
 from schemas.opening import read_session
 from schemas.provider import Environment
+from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.test_compare import ONE, machine, use
 from tests.viewer.test_find_screen import found
@@ -20,6 +24,7 @@ from tests.waiting import until
 from viewer.edits.patch import patch_of
 from viewer.edits.session import changes_of
 from viewer.index.library import Library
+from viewer.screens import diff
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.diff import DiffScreen
@@ -157,3 +162,79 @@ async def test_a_long_diff_is_drawn_to_its_end(machine: Machine) -> None:
         assert pane.virtual_size.height == len(pane.text.splitlines())
         await pilot.press("space")
         assert pane.scroll_offset.y == pane.size.height - 1
+
+
+def patched(path: Path, number: int, name: str, *lines: tuple[int, str]) -> None:
+    """Add an edit of lines, each by its number and its new text, to a session."""
+    patch = [{"oldStart": at, "newStart": at, "lines": [f"-line {at}", f"+{text}"]} for at, text in lines]
+    file = {"file_path": f"/home/dev/lamp-shop/{name}", "old_string": "a", "new_string": "b"}
+    use(path, number, "Edit", file, {"structuredPatch": patch})
+
+
+def place(pilot: Pilot[None]) -> tuple[str, float]:
+    """What the cursor is on, and where the diff is scrolled to."""
+    screen = pilot.app.screen
+    (row,) = [line for line in rows(pilot) if line.startswith("▌")]
+    return row, screen.query_one(RowsPane).scroll_offset.y
+
+
+async def test_it_grows_with_its_session_and_goes_to_the_edit_under_the_cursor(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff, "_LOOK", 0.05)
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    patched(path, 5, "long.py", *((n, f"first {n}") for n in range(1, 200, 2)))
+    patched(path, 6, "long.py", (400, "second"))
+    patched(path, 7, "long.py", *((n, f"third {n}") for n in range(300, 380)))
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(path))
+        before = await changed(pilot)
+        pane = pilot.app.screen.query_one(RowsPane)
+
+        def top() -> str:
+            return " ".join(pane.text.splitlines()[pane.scroll_offset.y : pane.scroll_offset.y + 6])
+
+        await pilot.press(*["down"] * (len(before) - 1))
+        await until(pilot, lambda: "line 300" in top())
+        await pilot.press("up")
+        await until(pilot, lambda: pane.scroll_offset.y == pane.max_scroll_y > 300)
+        await pilot.press("up")
+        await until(pilot, lambda: "line 1 " in top())
+        await pilot.press("space", "space", "space", "space")
+        kept = place(pilot)
+        assert kept[1] > 60
+        patched(path, 8, "more.py", (1, "new"))
+        await until(pilot, lambda: len(rows(pilot)) == len(before) + 2)
+        assert place(pilot) == kept
+        patched(path, 9, "lamp.py", (70, "new"))  # above it in the list
+        await until(pilot, lambda: "+3 -2" in rows(pilot)[0])
+        assert place(pilot) == kept
+
+
+@pytest.mark.parametrize(("size", "keys"), [((160, 50), "O"), ((200, 60), "")])
+async def test_differences_in_a_transcript_have_room_for_two_columns(
+    machine: Machine, size: tuple[int, int], keys: str
+) -> None:
+    async with listed(machine, size) as pilot:
+        app = pilot.app
+        assert isinstance(app, TurnlogApp)
+        app.open_session(machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl", place="#2.3")
+        await pilot.pause()
+        await pilot.press("4", *keys)
+        view = app.screen.query_one(TranscriptView)
+        await until(pilot, lambda: view.size.width == 160)
+        drawn = "\n".join(strip.text for strip in (view.render_line(y) for y in range(view.size.height)))
+        assert re.search(r"1 - a {60,}\d+ \+ b", drawn)
+
+
+async def test_it_grows_with_a_session_within_another_file(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a subagent's is, or what comes through a pipe: whoever shows that reads it on."""
+    monkeypatch.setattr(diff, "_LOOK", 0.05)
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(Tool("Write", "write", "w", {}, diffs=[added_file("a.py", "one\n")]))
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(Path("/nowhere"), within=hand.session))
+        assert await changed(pilot) == ["▌a.py new #1 +1 -0", "#1.2 Write +1 -0"]
+        hand.tool(Tool("Write", "write", "w", {}, diffs=[added_file("b.py", "two\n")]))
+        await until(pilot, lambda: rows(pilot)[2:] == ["b.py new #1 +1 -0", "#1.3 Write +1 -0"])

@@ -68,7 +68,10 @@ def test_numbered_edits_compose(versions: list[list[str]], chance: Random) -> No
             file.apply(hunks_of(before, after, numbered=True), "edit")
         else:
             return
-    assert applied(file.stage("f", "f").diff, versions[0]) == versions[-1]
+    stage = file.stage("f", "f")
+    assert applied(stage.diff, versions[0]) == versions[-1]
+    signs = [line[:1] for hunk in stage.diff.hunks for line in hunk.lines]
+    assert stage.made_by == [None if sign == " " else "edit" for sign in signs]
 
 
 @given(stories(), st.booleans())
@@ -104,6 +107,17 @@ def test_edits_that_undo_each_other_are_no_difference() -> None:
     file.apply([Hunk([" a", "-b", "+c", " d"], 7, 7)], 1)
     file.apply([Hunk(["-c", "+b"])], 2)
     assert not file.stage("f", "f").diff.hunks
+
+
+def test_each_line_has_the_edit_behind_it() -> None:
+    file = FileLines()
+    file.learn(1, ["a", "b", "c"], ends=True)
+    file.apply([Hunk([" a", "-b", "+x", " c"])], 1)
+    file.apply([Hunk(["-c", "+x", "+y"])], 2)
+    stage = file.stage("f", "f")
+    assert list(zip(stage_lines(stage), stage.made_by, strict=True)) == [
+        (" a", None), ("-b", 1), ("-c", 2), ("+x", 1), ("+x", 2), ("+y", 2),
+    ]  # fmt: skip
 
 
 def test_edits_without_numbers_are_placed_by_what_is_read_later() -> None:

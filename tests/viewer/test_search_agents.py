@@ -26,7 +26,7 @@ def test_the_address_of_every_hit_opens_its_message(
     env = Environment({}, tmp_path, "linux")
     library = Library(env, tmp_path / "cache" / "index.sqlite", texts=True)
     library.bring_up_to_date()
-    monkeypatch.setattr("viewer.sessions.discover.discover", lambda _=None: library.found)
+    monkeypatch.setattr("viewer.sessions.discover.environment", lambda: env)
     targets, find = Targets(), Find(library)
     *_, answer = find.groups(parse("role:you role:agent role:tool role:thinking"))
     assert answer.groups or not library.found.files

@@ -32,7 +32,8 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
 
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input; TARGET#3 is its third
     exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are
-    left out and counted; what a shell command changed is named, and not in the diff.
+    left out and counted. What a shell command changed is named, and not in the diff; one that failed has perhaps
+    changed it, and one that was denied is left out.
     """
     from schemas.opening import read_session
     from viewer.edits.session import changes_of
@@ -84,7 +85,7 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
     from renderers.facts import plural
     from schemas.diffs import totals
-    from viewer.edits.words import by, chain, counts, notes, shown_name
+    from viewer.edits.words import chain, counts, did, notes, shown_name
 
     piped = not screen.is_terminal
     for file in changes.files:
@@ -96,7 +97,7 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
         for one in chain(file):
             screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
     for command_ in changes.commands:
-        screen.print(Text(f"any file may be changed by {by(command_)}", "dim"), soft_wrap=True)
+        screen.print(Text(f"{command_.place}  {did(command_)}", "dim"), soft_wrap=True)
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
@@ -111,8 +112,7 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
                 sys.stdout.flush()
                 write_bytes(diff.unified().encode("utf-8", "replace"))
             else:
-                name = diff.path + (f" → {diff.renamed_to}" if diff.renamed_to else "")
-                screen.print(Text(one_line(name, _LONGEST), "bold"))
+                screen.print(Text(one_line(diff.names, _LONGEST), "bold"))
                 _print_diff(screen, diff)
 
 
@@ -183,4 +183,4 @@ def _file_object(session: Session, file: FileChange) -> dict[str, Any]:
 
 
 def _command_object(one: Command) -> dict[str, Any]:
-    return {"how": one.how, "place": one.place, "subagent": one.subagent or None}
+    return {"how": one.how, "place": one.place, "subagent": one.subagent or None, "perhaps": one.perhaps}

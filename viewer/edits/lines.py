@@ -6,8 +6,9 @@ What no record tells is left open: a file may be known in parts, each with the l
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk
@@ -29,6 +30,8 @@ class Line:
     edit: Any = None
     """What added it; None for a line that was there, or of which nothing tells."""
     new: bool = True
+    gone: Any = None
+    """What took it out."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +60,8 @@ class Stage:
     """The outcome of edits that follow each other."""
 
     diff: FileDiff
+    made_by: list[Any] = field(default_factory=list)
+    """The edit behind each line of its hunks, None for those that stayed."""
     open: list[Hunk] = field(default_factory=list)
     """Its hunks behind which neither the file's end nor a line is known."""
     rewritten: bool = False
@@ -194,7 +199,7 @@ class FileLines:
             if line[:1] != "-":
                 place, seen = place + 1, seen + 1
             elif run.lines[place].old:
-                run.lines[place].new = False
+                run.lines[place].new, run.lines[place].gone = False, edit
                 place += 1
             else:
                 del run.lines[place]
@@ -244,8 +249,9 @@ class FileLines:
         grown: int | None = 0
         for run in sorted(self.runs, key=lambda run: (run.start is None, run.start or 0)):
             old = None if run.start is None or grown is None else run.start - grown
-            for hunk, ends in _hunks(run, old, run.start):
+            for hunk, made_by, ends in _hunks(run, old, run.start):
                 diff.hunks.append(hunk)
+                made.made_by += made_by
                 if not ends and hunk.lines[-1][:1] != " ":
                     made.open.append(hunk)
             grown = None if run.start is None or grown is None else grown + run.growth
@@ -265,10 +271,9 @@ def _compare(line: Line, text: str) -> None:
         line.text = text if "\t" in text else line.text
 
 
-def _hunks(run: Run, old: int | None, new: int | None) -> list[tuple[Hunk, bool]]:
-    lines = _netted(run.lines)
+def _hunks(run: Run, old: int | None, new: int | None) -> Iterator[tuple[Hunk, list[Any], bool]]:
+    lines, edits = _netted(run.lines)
     changed = [i for i, line in enumerate(lines) if line[0] != " "]
-    made: list[tuple[Hunk, bool]] = []
     at = 0
     while at < len(changed):
         last = at
@@ -280,26 +285,23 @@ def _hunks(run: Run, old: int | None, new: int | None) -> list[tuple[Hunk, bool]
             None if start is None else start + sum(line[0] != sign for line in before)
             for start, sign in ((old, "+"), (new, "-"))
         ]
-        made.append((Hunk(lines[low:high], *starts), run.ends and high == len(lines)))
+        yield Hunk(lines[low:high], *starts), edits[low:high], run.ends and high == len(lines)
         at = last + 1
-    return made
 
 
-def _netted(lines: list[Line]) -> list[str]:
-    """Lines with their signs; what was taken out and put back within one change is no change."""
+def _netted(lines: list[Line]) -> tuple[list[str], list[Any]]:
+    """Lines with their signs, and the edit behind each; what was taken out and put back within one change is none."""
     signed: list[str] = []
-    olds: list[str] = []
-    news: list[str] = []
-    for line in [*lines, None]:
-        if line is not None and not (line.old and line.new):
-            (olds if line.old else news).append(line.text)
-            continue
-        if olds or news:
-            signed += differences(olds, news)
-            olds, news = [], []
-        if line is not None:
-            signed.append(" " + line.text)
-    return signed
+    edits: list[Any] = []
+    for _, group in groupby(lines, lambda line: line.old and line.new):
+        both = list(group)
+        olds, news = [line for line in both if line.old], [line for line in both if line.new]
+        behind = {"-": iter(olds), "+": iter(news)}
+        for line in differences([line.text for line in olds], [line.text for line in news]):
+            changed = [next(behind[sign]) for sign in (line[0] if line[0] != " " else "-+")]
+            signed.append(line)
+            edits.append(None if len(changed) == 2 else changed[0].edit or changed[0].gone)
+    return signed, edits
 
 
 def differences(olds: Sequence[str], news: Sequence[str]) -> list[str]:

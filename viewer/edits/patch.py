@@ -10,6 +10,7 @@ from renderers.facts import plural
 from schemas.diffs import FileDiff
 from viewer.edits.lines import Stage
 from viewer.edits.session import Changes, FileChange
+from viewer.edits.words import did
 
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
 _ANYWHERE = 2
@@ -27,9 +28,7 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
         for stage in file.stages:
             texts.append(_stage(replace(stage, diff=_seen_from(here, stage.diff)), lacks))
         lacks += _others(file)
-    lacks += [
-        f"`{one.how}` ({one.place}) may have changed any file; what it did is not recorded" for one in changes.commands
-    ]
+    lacks += [f"{did(one)} ({one.place})" for one in changes.commands]
     return "".join(texts), lacks
 
 
@@ -89,7 +88,7 @@ def _quoted(path: str) -> str:
 
 
 def _others(file: FileChange) -> list[str]:
-    lacks = [f"{file.path}: changed by `{one.how}` ({one.place})" for one in file.commands]
+    lacks = [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
     if file.changed_meanwhile:
         lacks.append(f"{file.path}: changed by somebody else between two edits")
     return lacks

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from renderers.headline import tool_command, verb_of
+from renderers.headline import tool_command, tool_slice, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
 from schemas.message import Flag, Kind, Message, ToolStatus
-from schemas.path_hints import resolve_hints, shell_changes, shell_directory, shell_shown
-from schemas.values import list_of, text_of, whole
+from schemas.path_hints import resolve_hints, shell_changes, shell_directory
+from schemas.slices import path_in
+from schemas.values import list_of, text_of
 from viewer.edits.lines import Contradiction, FileLines, Stage, differences
 
 if TYPE_CHECKING:
@@ -24,21 +24,14 @@ if TYPE_CHECKING:
     from schemas.provider import Problem
     from schemas.session import Session
 
-_DONE = (ToolStatus.OK, ToolStatus.BACKGROUND)
 _NOT_DONE = {
     ToolStatus.ERROR: "failed",
     ToolStatus.DENIED: "denied",
     ToolStatus.INTERRUPTED: "interrupted",
     ToolStatus.PENDING: "without a result",
 }
-_READ_PATHS = ("file_path", "filePath", "path", "filepath", "absolute_path", "target_file")
-_SLICES = ("end_line", "view_range", "start_line")
 _TEXTS = (OLD_TEXTS, NEW_TEXTS)
 _EVERYWHERE = ("replace_all", "replaceAll")
-_NUMBERED = re.compile(r"\s*(\d+)(→|\t|\s?\| ?|:)(.*)")
-_REMARK = re.compile(r"Content of .*:|\(End of file.*\)|(?:\.\.\. ?)?[(\[].* lines?\b.*[)\]]")
-_LONGEST_READ = 1900
-"""Lines: of a longer one the agents show a part, mostly of 2,000."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +64,13 @@ class Command(NamedTuple):
     how: str
     place: str
     subagent: str
+    perhaps: bool = False
+    """Whether it is not known that it did: it failed, was broken off or has no result, perhaps after the change."""
+
+    @property
+    def replaces(self) -> bool:
+        """Tell whether the file is another one after it, and not the same with other lines."""
+        return not self.perhaps and not self.how.endswith(" -i")
 
 
 @dataclass(slots=True, eq=False)
@@ -79,15 +79,24 @@ class FileChange:
 
     path: str
     """As it is called in the end, seen from the workspace."""
-    edits: list[Edit] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
-    """What changed it otherwise, by `sed -i` for instance: nothing of that is in `stages`."""
+    happened: list[Edit | Command] = field(default_factory=list)
+    """The edits, and what changed it otherwise, in the order of time."""
     stages: list[Stage] = field(default_factory=list)
     """What came of the edits: one difference, and another one after each change that is not recorded."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Edits that changed nothing, by their end: `failed`, `denied`, `interrupted`, `without a result`, `rewound`."""
     changed_meanwhile: bool = False
     """Whether lines were others than the edits had left: somebody else changed it."""
+
+    @property
+    def edits(self) -> list[Edit]:
+        """The edits, in order."""
+        return [one for one in self.happened if isinstance(one, Edit)]
+
+    @property
+    def commands(self) -> list[Command]:
+        """The commands that changed it, `sed -i` for instance: nothing of that is in `stages`."""
+        return [one for one in self.happened if isinstance(one, Command)]
 
     @property
     def diffs(self) -> list[FileDiff]:
@@ -98,7 +107,7 @@ class FileChange:
     def operation(self) -> str:
         """Tell what became of it: add, update, delete or move; `none` where nothing came of its edits."""
         if not self.stages:
-            return "none" if self.edits or not self.commands else "update"
+            return "none" if self.edits or all(one.perhaps for one in self.commands) else "update"
         first, last = self.diffs[0].operation, self.diffs[-1].operation
         return last if last == "delete" or first == "update" else first
 
@@ -174,7 +183,7 @@ def _member_steps(
     kinds, time = member.messages.kind, 0.0
     if not main and origin.message >= 0:
         time = session.messages.when(origin.message) or 0.0
-    shown: list[tuple[float, bool, int, _Shown]] = []
+    shown: list[tuple[float, bool, int, str]] = []
     steps: list[tuple[int, Step]] = []
     for index in range(len(kinds)):
         time = max(time, member.messages.when(index) or 0.0)
@@ -185,16 +194,19 @@ def _member_steps(
         inside = (messages is None or at in messages) and not message.flags & Flag.INHERITED
         if message.tool is None:
             continue
-        if (file := _shown(message, message.tool, member, root)) is not None:
-            shown.append((time, inside, index, file))
+        cwd = message.metadata.get("cwd") or member.workspace_root
+        if not message.tool.diffs and (part := tool_slice(message.tool)) is not None and part.start:
+            place = shell_directory(message.tool.input, cwd) if message.tool.type == "shell" else cwd
+            shown.append((time, inside, index, _seen(part.path, place, root)))
         for what in _happened(session, member, root, message, message.tool, at, origin):
             steps.append((index, Step(time, inside, what)))
             if isinstance(what, Edit):
                 reads |= {what.path, *filter(None, [what.diff.renamed_to])}
-    for at_time, inside, index, file in shown:  # what is in other files need not be kept until here
-        tool = member.message(index).tool if file.path in reads else None
-        if tool is not None and (read := _read(file, tool)) is not None:
-            steps.append((index, Step(at_time, inside, read)))
+    for at_time, inside, index, path in shown:  # what is in other files need not be kept until here
+        tool = member.message(index).tool if path in reads else None
+        if tool is not None and (part := tool_slice(tool)) is not None and part.start:
+            lines = part.text.removesuffix("\n").split("\n")  # an empty one may stand behind the last newline
+            steps.append((index, Step(at_time, inside, Read(path, part.start, lines, part.ends))))
     yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
 
 
@@ -207,7 +219,7 @@ def _happened(
     if tool.diffs or tool.type == "write":
         place = place_of(session, at) if started else ""
         hints = [_seen(diff.path, cwd, root) for diff in tool.diffs] or message.path_hints
-        hints = hints or [_seen(_path_in(tool.input), cwd, root)]
+        hints = hints or [_seen(path_in(tool.input), cwd, root)]
         end = "rewound" if message.flags & Flag.REWOUND else _NOT_DONE.get(tool.status, "")
         if end:
             yield from (Left(path, end) for path in dict.fromkeys(hints))
@@ -227,17 +239,16 @@ def _happened(
             )  # fmt: skip
         return
     command = tool_command(tool) if tool.type == "shell" else None
-    # One that failed and tells no exit code is taken for one that was never run.
-    never = tool.status is ToolStatus.DENIED or (tool.status is ToolStatus.ERROR and tool.exit_code is None)
     for how, path in shell_changes(command) if command else []:
         seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
         if os.path.isabs(seen):  # a log in /tmp is no part of the project
             continue
-        if never:
-            if seen:
-                yield Left(seen, _NOT_DONE[tool.status])
+        if tool.status is ToolStatus.DENIED:
+            yield Left(seen, "denied")
         else:
-            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent)
+            # What failed may have done a part of its work, and no agent tells which.
+            perhaps = tool.status in _NOT_DONE or bool(tool.exit_code)
+            yield Command(seen, how, place_of(session, at) if started else "", origin.subagent, perhaps)
 
 
 def _given(asked: Mapping[str, Any]) -> list[Hunk]:
@@ -251,78 +262,8 @@ def _given(asked: Mapping[str, Any]) -> list[Hunk]:
     return hunks
 
 
-def _path_in(given: Mapping[str, Any]) -> str:
-    """The one file that a tool's input names; empty where it names none."""
-    files = given.get("files")
-    if isinstance(files, list) and len(files) == 1 and isinstance(files[0], dict):
-        given = files[0]
-    return next((text_of(given[key]) for key in _READ_PATHS if text_of(given.get(key))), "")
-
-
 def _seen(path: str, cwd: str | None, root: str | None) -> str:
     return path and next(iter(resolve_hints([path], cwd, root)), path)
-
-
-# -- reads -----------------------------------------------------------------------------------------------------------
-
-
-class _Shown(NamedTuple):
-    """A file that a tool use showed, from which line on, and whether it was asked for up to its end."""
-
-    path: str
-    start: int
-    ends: bool
-
-
-def _shown(message: Message, tool: Tool, member: Session, root: str | None) -> _Shown | None:
-    """The file that a tool use showed, if it showed one."""
-    if tool.status is not ToolStatus.OK or not tool.text or tool.diffs or tool.type not in ("read", "shell"):
-        return None
-    given, cwd = tool.input, message.metadata.get("cwd") or member.workspace_root
-    if tool.type == "shell":
-        shown = shell_shown(tool_command(tool) or "")
-        if shown is None or tool.exit_code:
-            return None
-        return _Shown(_seen(shown[0], shell_directory(given, cwd), root), shown[1], shown[1] == 1)
-    if any(given.get(key) for key in _SLICES):
-        return _Shown(_seen(_path_in(given), cwd, root), 0, False)
-    start = whole(given.get("offset"))
-    return _Shown(_seen(_path_in(given), cwd, root), start or 1, not start and not given.get("limit"))
-
-
-def _read(file: _Shown, tool: Tool) -> Read | None:
-    """The lines that a tool use showed; None where that cannot be told."""
-    lines = tool.text.split("\n")
-    numbered, first = _without_numbers(lines)
-    if numbered:
-        return Read(file.path, first, *_ended(numbered, file.ends))
-    if not file.start or "truncated" in tool.text[:300] + tool.text[-300:]:
-        return None
-    if _REMARK.fullmatch(lines[0]):
-        del lines[0]
-    if lines and _REMARK.fullmatch(lines[-1]):
-        del lines[-2 if lines[-2:-1] == [""] else -1 :]
-    return Read(file.path, file.start, *_ended(lines, file.ends))
-
-
-def _ended(lines: list[str], ends: bool) -> tuple[list[str], bool]:
-    """Lines without the empty one behind the last newline, and whether the file ends with them."""
-    return (lines[:-1] if lines and not lines[-1] else lines), ends and len(lines) < _LONGEST_READ
-
-
-def _without_numbers(lines: list[str]) -> tuple[list[str], int]:
-    """Lines without the numbers before them, and the first number; none where they have none."""
-    texts: list[str] = []
-    first, mark = 0, ""
-    for i, line in enumerate(lines):
-        match = _NUMBERED.fullmatch(line)
-        if match and not texts:
-            first, mark = int(match[1]), match[2].strip(" ")
-        if match and match[2].strip(" ") == mark and int(match[1]) == first + len(texts):
-            texts.append(match[3])
-        elif texts or i > 3:  # a remark may stand before the first
-            break
-    return (texts, first) if 2 * len(texts) > len(lines) - 3 else ([], 0)
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -414,18 +355,17 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
             changes.files.append(file.change)
         if isinstance(what, Left):
             file.change.left_out.update([what.end] * step.inside)
-        elif isinstance(what, Command):
-            file.change.commands += [what] if step.inside else []
-            if not what.how.endswith(" -i"):  # else it is another file, and not the same with other lines
-                file.end_stage()
-                file.follows = True
-        else:
+            continue
+        if not isinstance(what, Command):
             file.take(what)
-            if isinstance(what, Edit):
-                file.change.edits += [what] if step.inside else []
-                if what.diff.renamed_to:
-                    file.change.path = what.diff.renamed_to
-                    files[file.change.path] = files.pop(what.path)
+        elif what.replaces:
+            file.end_stage()
+            file.follows = True
+        if not isinstance(what, Read):
+            file.change.happened += [what] if step.inside else []
+        if isinstance(what, Edit) and what.diff.renamed_to:
+            file.change.path = what.diff.renamed_to
+            files[file.change.path] = files.pop(what.path)
     for file in files.values():
         if file.change in changes.files:
             file.end_stage()

@@ -140,7 +140,7 @@ class Timeline:
         file = FileLines()
         for step in sorted(self.steps, key=lambda step: step.time):
             if isinstance(step.what, Command):
-                if not step.what.how.endswith(" -i"):
+                if step.what.replaces:
                     self.lasts.append(len(self.views) - 1)
                     file = FileLines()
             elif isinstance(step.what, (Edit, Read)):

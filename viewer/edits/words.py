@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from renderers.facts import format_age, local_time
 from schemas.clean import one_line
+from viewer.edits.session import Command, Edit, FileChange
 from viewer.output import short_path
 
 if TYPE_CHECKING:
     from viewer.edits.history import Commit
-    from viewer.edits.session import Command, Edit, FileChange
     from viewer.edits.trace import Origin
 
 
@@ -36,18 +36,16 @@ def notes(file: FileChange) -> list[str]:
 
 def chain(file: FileChange) -> list[str]:
     """The edits of a file in order, a line each."""
-    lines = [f"{one.place}  {whose(one)}{one.verb} +{one.diff.added} -{one.diff.removed}" for one in file.edits]
-    return lines + [f"{one.place}  changed by {by(one)}" for one in file.commands]
+    return [f"{one.place}  {did(one)}" for one in file.happened]
 
 
-def by(one: Command) -> str:
-    """Name a command, and the subagent that ran it."""
-    return f"{whose(one)}`{one_line(one.how, 100)}`"
-
-
-def whose(one: Edit | Command) -> str:
-    """The subagent that made it, before what it made."""
-    return f"{one_line(one.subagent, 100)}: " if one.subagent else ""
+def did(one: Edit | Command) -> str:
+    """Say what an edit or a command did, after the subagent that did it."""
+    whose = f"{one_line(one.subagent, 100)}: " if one.subagent else ""
+    if isinstance(one, Edit):
+        return f"{whose}{one.verb} +{one.diff.added} -{one.diff.removed}"
+    changed = "any file may be changed" if not one.path else "perhaps changed" if one.perhaps else "changed"
+    return f"{whose}{changed} by `{one_line(one.how, 100)}`"
 
 
 def counts(ends: Counter[str]) -> str:

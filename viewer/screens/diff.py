@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
@@ -23,12 +24,15 @@ from renderers.terminal.code import Highlights, Want
 from renderers.terminal.diff import diff_rows
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row
+from schemas.changes import Seen
 from schemas.clean import one_line
 from schemas.diffs import totals
-from schemas.opening import OpenError, read_session
+from schemas.opening import OpenError
 from viewer.edits.patch import patch_of
 from viewer.edits.session import Changes, Command, Edit, FileChange, changes_of
-from viewer.edits.words import by, chain, counts, notes, shown_name
+from viewer.edits.words import chain, counts, did, notes, shown_name
+from viewer.follow.family import FollowSet
+from viewer.follow.follower import Follower
 from viewer.screens.background import aside
 from viewer.screens.bindings import bindings
 from viewer.transcript.colours import palette_of
@@ -43,6 +47,11 @@ if TYPE_CHECKING:
 
 _AT_ONCE, _MOST_ROWS = 100, 10_000
 """Rows of a diff that are drawn at once, and in all; the patch has every line."""
+_ABOVE = 3
+"""Rows that stay in sight above an edit."""
+_LOOK, _REST = 1.0, 4
+"""Seconds between looks whether the session grew, and the rest after working out its changes, in multiples of that."""
+_SLICE = 0.05
 
 Subject = tuple[FileChange | None, Edit | Command | None]
 """What a row is about: a file, an edit or a command in it, or a command that may have changed any file."""
@@ -51,7 +60,7 @@ Subject = tuple[FileChange | None, Edit | Command | None]
 class DiffScreen(RowListScreen):
     """The changes of the session at `path`, or of one `within` its parent's file. `place` is where one comes from: an
     exchange, or a message in it. `go` goes to a place in the session's transcript, above which this stands; without it
-    a transcript is opened.
+    a transcript is opened. As the session grows so does what is shown, and the cursor stays where it is.
     """
 
     TABLE = "diff"
@@ -64,7 +73,7 @@ class DiffScreen(RowListScreen):
     DiffScreen TextRows { height: auto; max-height: 40%; }
     DiffScreen RowsPane { height: 1fr; width: 1fr; margin: 1 1 0 1; }
     DiffScreen.-wide #content { layout: horizontal; }
-    DiffScreen.-wide TextRows { width: 40%; height: 1fr; max-height: 100%; }
+    DiffScreen.-wide TextRows { width: 40%; max-width: 52; height: 1fr; max-height: 100%; }
     DiffScreen.-wide RowsPane { margin: 0 1; }
     """
 
@@ -74,11 +83,19 @@ class DiffScreen(RowListScreen):
         super().__init__()
         self._path, self._place, self._go = path, place, go
         self._exchange = place.partition(".")[0]
-        self._whole, self._busy, self._gone, self._percent = True, False, False, 0
-        self._session, self._closes = within, within is None
+        self._whole, self._busy, self._gone, self._percent, self._took = True, False, False, 0, 0.0
+        self._session, self._within, self._grown = within, within, False
+        self._seen = Seen(within)
+        self._family: FollowSet | None = None
         self._known: dict[bool, Changes] = {}
         self._subjects: list[Subject] = []
         self._shown: FileChange | None = None
+        self._made_by: list[Edit | None] = []
+        """The edit behind each row of the diff."""
+        self._on = _key((None, None))
+        """What the cursor was on when the diff was last scrolled to it."""
+        self._sought: Edit | None = None
+        """The edit that comes into sight once its rows are drawn."""
         self._highlights, self._wanted = Highlights(), list[Want]()
         """Coloured code, and what of the diff on the screen waits for its colours."""
         self._bar, self._list = TitleBar(), TextRows()
@@ -96,30 +113,54 @@ class DiffScreen(RowListScreen):
     def on_mount(self) -> None:
         """Begin to read."""
         self._show(whole=True)
+        self._grow()
         self.set_interval(0.3, self._say_how_far)
 
     def on_unmount(self) -> None:
-        """Let go of the file."""
+        """Let go of the files."""
         self._gone = True
-        if self._session is not None and self._closes:
-            self._session.close()
+        if self._family is not None:
+            self._family.close()
 
     @work
     async def _show(self, whole: bool) -> None:
-        """Work out the changes, in a thread, and show them. The session on a transcript's screen grows, so it is read
-        once more.
-        """
+        """Show the changes of the whole session, or of the exchange."""
+        await self._bring(whole)
+
+    @work
+    async def _grow(self) -> None:
+        """Show the changes anew whenever the session or a subagent grew; the cursor stays on what it is on."""
+        while True:
+            await asyncio.sleep(_LOOK + _REST * self._took)
+            if not self._known or self._busy or not self.is_current:
+                continue
+            if self._within is None:
+                await aside(self._look)
+            elif self._seen.changes(self._within):
+                self._grown = True
+            if self._grown and not self._busy:
+                await self._bring(self._whole, anew=True)
+
+    async def _bring(self, whole: bool, *, anew: bool = False) -> None:
+        """Work out the changes, in a thread, and show them; `anew` what is shown stays where it is."""
         self._busy = True
         try:
-            await aside(partial(self._work_out, whole))
+            if self._within is not None and anew:
+                self._work_out(whole, anew)  # it grows in this thread
+            else:
+                await aside(partial(self._work_out, whole, anew))
         except (OpenError, OSError) as error:
             self._say(one_line(str(error), 400))
             return
-        self._busy, self._whole = False, whole
-        changes = self._changes
+        self._busy, self._whole, self._percent = False, whole, 0
+        before, changes = self._subject, self._changes
         self._subjects = [(None, one) for one in changes.commands]
-        self._subjects[:0] = [(file, one) for file in changes.files for one in (None, *_happened(file))]
-        self._list.show([row for file in changes.files for row in _file_rows(file)] + _any_rows(changes), self._start())
+        self._subjects[:0] = [(file, one) for file in changes.files for one in (None, *file.happened)]
+        at = self._same(before) if anew else self._start()
+        if anew and self._shown is not None and self._subjects and (file := self._subjects[at][0]) is not None:
+            self._shown = file
+            self._pane.remake(partial(self._make, file))
+        self._list.show([row for file in changes.files for row in _file_rows(file)] + _any_rows(changes), at)
         added, removed = totals(diff for file in changes.files for diff in file.diffs)
         facts = [plural(len(changes.files), "file"), f"+{added} -{removed}"]
         facts += [f"left out: {counts(changes.left_out)}"] * bool(changes.left_out)
@@ -134,19 +175,37 @@ class DiffScreen(RowListScreen):
                 "No file was changed here." + inherited * bool(self._session and self._session.lineage.forked_from)
             )
 
-    def _work_out(self, whole: bool) -> None:
-        session = self._session = self._session or read_session(self._path, self._count)
-        if self._gone:  # while it was read
-            session.close()
-            return
-        if whole not in self._known:
+    def _work_out(self, whole: bool, anew: bool) -> None:
+        began = time.monotonic()
+        session = self._session = self._read()
+        self._grown = False
+        if anew or whole not in self._known:
             part = None if whole else find_part(session, self._exchange)
-            self._known[whole] = changes_of(session, part and part.messages(session))
+            changes = changes_of(session, part and part.messages(session))
+            self._known = {**({} if anew else self._known), whole: changes}
+            self._took = time.monotonic() - began
 
-    def _count(self, done: int, total: int) -> None:
-        if self._gone:
-            raise InterruptedError  # nobody waits for it any more
-        self._percent = 100 * done // max(1, total)
+    def _read(self) -> Session:
+        """Read the session to its end."""
+        if self._within is not None:
+            return self._within
+        if self._family is None:
+            follower = Follower(self._path)
+            while not follower.loaded:
+                follower.step(_SLICE)
+                done, total = follower.progress
+                self._percent = 100 * done // max(1, total)
+                if self._gone:
+                    follower.close()
+                    raise InterruptedError  # nobody waits for it any more
+            self._family = FollowSet(follower)
+            self._look()
+        return self._family.main.session
+
+    def _look(self) -> None:
+        """Read on, and note whether anything changed."""
+        if self._family is not None and list(self._family.poll()):
+            self._grown = True
 
     def _say_how_far(self) -> None:
         if self._busy and self._percent:
@@ -160,6 +219,11 @@ class DiffScreen(RowListScreen):
     def _changes(self) -> Changes:
         return self._known[self._whole]
 
+    def _same(self, before: Subject) -> int:
+        """The row of what the cursor was on, else the one in its place."""
+        keys = [_key(subject) for subject in self._subjects]
+        return keys.index(key) if (key := _key(before)) in keys else min(self._list.current or 0, max(0, len(keys) - 1))
+
     def _start(self) -> int:
         """The row to begin with: that of the edit at the place, else the first one of its exchange."""
         places = [one.place if one is not None else "" for _, one in self._subjects]
@@ -172,8 +236,11 @@ class DiffScreen(RowListScreen):
 
     @on(TextRows.Moved)
     def _moved(self) -> None:
-        """Show what came of the edits of the file under the cursor."""
-        file = self._subject[0]
+        """Show what came of the edits of the file under the cursor, from the edit under it on."""
+        file, one = self._subject
+        if file is self._shown and _key((file, one)) == self._on:
+            return  # it has grown
+        self._on = _key((file, one))
         if file is not self._shown and self._subjects:
             self._shown = file
             if file is None:
@@ -181,6 +248,16 @@ class DiffScreen(RowListScreen):
             else:
                 self._pane.remake(partial(self._make, file))
             self._pane.scroll_home(animate=False)
+        elif one is None:
+            self._pane.scroll_home(animate=False)
+        self._sought = one if isinstance(one, Edit) else None
+        self._seek()
+
+    def _seek(self) -> None:
+        """Scroll to the edit that is sought, once its rows are there."""
+        if self._sought in self._made_by and self._sought is not None:
+            self._pane.scroll_to(y=max(0, self._made_by.index(self._sought) - _ABOVE), animate=False)
+            self._sought = None
 
     @property
     def _subject(self) -> Subject:
@@ -189,17 +266,26 @@ class DiffScreen(RowListScreen):
     def _make(self, file: FileChange, width: int) -> list[Row]:
         """Draw as much as a screen shows; the rest follows."""
         self._wanted.clear()
-        rows = self._rows(file, width)
-        shown = list(islice(rows, _AT_ONCE))
+        self._made_by.clear()
+        shown, rows = list[Row](), self._rows(file, width)
+        self._draw(shown, rows, round(self._pane.scroll_offset.y) + _AT_ONCE)
         self._draw_rest(shown, rows)
         return shown
 
+    def _draw(self, shown: list[Row], rows: Iterator[tuple[Row, Edit | None]], count: int) -> bool:
+        """Draw on; tell whether there was something to draw."""
+        before = len(shown)
+        for row, edit in islice(rows, count):
+            shown.append(row)
+            self._made_by.append(edit)
+        return len(shown) > before
+
     @work(exclusive=True, group="draw")
-    async def _draw_rest(self, shown: list[Row], rows: Iterator[Row]) -> None:
+    async def _draw_rest(self, shown: list[Row], rows: Iterator[tuple[Row, Edit | None]]) -> None:
         """Draw on in slices, so that no key waits; then colour the code, and draw it once more."""
-        while len(shown) < _MOST_ROWS and (more := list(islice(rows, _AT_ONCE))):
-            shown += more
+        while len(shown) < _MOST_ROWS and self._draw(shown, rows, _AT_ONCE):
             self._pane.grown()
+            self._seek()
             await asyncio.sleep(0.01)
         if next(rows, None) is not None:
             shown.append(Row([Segment("… the rest is not shown; the patch has all of it", palette_of(self._pane).dim)]))
@@ -210,16 +296,21 @@ class DiffScreen(RowListScreen):
                     await asyncio.sleep(0)
             self._pane.remake()
 
-    def _rows(self, file: FileChange, width: int) -> Iterator[Row]:
+    def _rows(self, file: FileChange, width: int) -> Iterator[tuple[Row, Edit | None]]:
+        """Draw the diff, each row with the edit behind it."""
         palette = palette_of(self._pane)
-        yield from prose_rows(shown_name(file), width, palette.tool)
-        for note in notes(file) + ["what came of it is not recorded"] * (not file.stages and not file.edits):
-            yield from prose_rows(note, width, palette.dim)
+        said = [(shown_name(file), palette.tool), *((note, palette.dim) for note in notes(file))]
+        if not file.stages and not file.edits:
+            said.append(("what came of it is not recorded", palette.dim))
+        for text, style in said:
+            yield from ((row, None) for row in prose_rows(text, width, style))
         for stage in file.stages:
-            yield Row([])
+            yield Row([]), None
             if stage.follows:
-                yield from prose_rows("after a change that is not recorded", width, palette.dim)
-            yield from diff_rows(stage.diff, width, palette, self._highlights, self._wanted)
+                after = prose_rows("after a change that is not recorded", width, palette.dim)
+                yield from ((row, None) for row in after)
+            for row in diff_rows(stage.diff, width, palette, self._highlights, self._wanted):
+                yield row, stage.made_by[row.line] if row.line >= 0 else None
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
@@ -227,7 +318,7 @@ class DiffScreen(RowListScreen):
     def action_open(self) -> None:
         """Go to the edit in the transcript, of a file to its first one."""
         file, one = self._subject
-        first = one or next(iter(_happened(file) if file else ()), None)
+        first = one or next(iter(file.happened if file else ()), None)
         if first is None or not first.place:
             self._app.say("No place in the session is known of it.")
         elif self._go is not None:
@@ -266,6 +357,7 @@ class DiffScreen(RowListScreen):
         self._scroll(-0.5)
 
     def _scroll(self, pages: float) -> None:
+        self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
 
     def _patch(self) -> str:
@@ -307,15 +399,16 @@ class DiffScreen(RowListScreen):
         return self.app
 
 
-def _happened(file: FileChange) -> list[Edit | Command]:
-    """The edits of a file, and what changed it otherwise, as `chain` has them."""
-    return [*file.edits, *file.commands]
+def _key(subject: Subject) -> tuple[str, str, str]:
+    """The name of what a row is about, the same when the session has grown."""
+    file, one = subject
+    return file.path if file else "", one.place if one else "", did(one) if one else ""
 
 
 def _file_rows(file: FileChange) -> list[TextRow]:
     """A file, its exchanges and lines at the right, then its edits."""
     added, removed = totals(file.diffs)
-    places = dict.fromkeys(one.place.partition(".")[0] for one in _happened(file))
+    places = dict.fromkeys(one.place.partition(".")[0] for one in file.happened)
     facts = [(f"{' '.join(places)}  ", "dim")] if len(places) <= 3 else []  # more would take the name's room
     facts += [(f"+{added}", "good"), (f" -{removed}", "bad")] if file.stages else []
     said = "".join(f"  {note}" for note in notes(file))
@@ -327,5 +420,4 @@ def _file_rows(file: FileChange) -> list[TextRow]:
 
 
 def _any_rows(changes: Changes) -> list[TextRow]:
-    words = "any file may be changed by"
-    return [TextRow(((one.place, "accent"), (f"  {words} {by(one)}", "dim"))) for one in changes.commands]
+    return [TextRow(((one.place, "accent"), (f"  {did(one)}", "dim"))) for one in changes.commands]
