@@ -35,6 +35,8 @@ class Listing(NamedTuple):
     head: str = ""
     tail: str = ""
     """What stands above and below lines that have no numbers."""
+    bare: bool = False
+    """Whether some versions print no numbers."""
 
 
 class Slice(NamedTuple):
@@ -61,8 +63,9 @@ def slice_of(text: str, given: Mapping[str, Any], listing: Listing) -> Slice | N
         return None
     asked = {key: value for key, value in given.items() if key in (*_PARTS, *_ENDS) and value}
     ends = not asked and text.count("\n") < _LONGEST_READ and not _CUT.search(text[-_BEGINNING:])
-    if listing.number:
-        return _numbered(path, text, listing.number, ends=ends)
+    numbered = _numbered(path, text, listing.number, ends=ends) if listing.number else None
+    if numbered is not None or (listing.number and not listing.bare):
+        return numbered
     if "." not in re.split(r"[/\\]", path)[-1][1:] or "\n" not in text:  # a folder, or a word about a picture
         return None
     parts = {key: value for key, value in asked.items() if key in _PARTS}

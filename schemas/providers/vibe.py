@@ -50,7 +50,7 @@ class Vibe(Tree):
     files = ("unified/*/CURRENT", "session_*/messages.jsonl")
     lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     resume = ("vibe", "--resume")
-    listing = Listing(r" *(\d+)→")
+    listing = Listing(r" *(\d+)→", bare=True)
     tools = {
         "bash": "shell", "read_file": "read", "read": "read", "web_fetch": "read", "write_file": "write",
         "edit": "write", "search_replace": "write", "grep": "search", "glob": "search", "list_files": "search",

@@ -98,6 +98,7 @@ def test_what_a_shell_command_printed(command: str, text: str, found: Slice | No
         (slice_of("5\tx\n6\ty", {"path": "a", "offset": 5}, Listing(r"(\d+)\t")), False),
         (slice_of("x\ny\n\n... (9 more lines not shown. Use offset=3)", {"path": "a.ts"}, Pi.listing), False),
         (slice_of("x\ny", {"path": "a.py"}, Listing()), True),
+        (slice_of("x\ny", {"path": "a.py"}, Listing(r"(\d+)\t", bare=True)), True),
         (slice_of("x\ny", {"path": "a.py", "line_range": [1, 2]}, Listing()), False),
         (slice_of("x\n" * 2000, {"path": "a.py"}, Listing()), False),
     ],
@@ -119,6 +120,7 @@ SESSIONS = {
     "openhands": "lab/openhands/*/home/dev/.openhands/conversations/*/base_state.json",
     "pi": "lab/pi/*/home/dev/.pi/agent/sessions/*/*.jsonl",
     "vibe": "lab/vibe/vibe-2.26.1-legacy/home/dev/.vibe/logs/session/*/messages.jsonl",
+    "vibe 3": "lab/vibe/vibe-3.0.2/home/dev/.vibe/logs/session/unified/*/CURRENT",
 }
 
 
