@@ -19,8 +19,6 @@ from viewer.screens.filter import Filter
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.outline import Outline, lines_each
 
-_WIDTH = 118
-"""Cells of the dialog at most."""
 _BESIDE, _AROUND = 7, 7
 """Cells and lines of it around the exchanges."""
 
@@ -119,7 +117,8 @@ class OutlineScreen(Dialog[int]):
     """Answers with the exchange that was chosen."""
 
     DEFAULT_CSS = """
-    OutlineScreen OutlinePane { height: 1fr; }
+    OutlineScreen > #dialog { width: 118; }
+    OutlineScreen #dialog-scroll { height: 1fr; }
     """
 
     def __init__(self, pane: OutlinePane) -> None:
@@ -133,7 +132,6 @@ class OutlineScreen(Dialog[int]):
 
     def on_mount(self) -> None:
         """Begin to take what is typed. The height stays, however few exchanges fit that."""
-        lines = len(self._pane.outline.session.exchanges) * lines_each(min(_WIDTH, self.app.size.width) - _BESIDE)
-        dialog = self.query_one("#dialog")
-        dialog.styles.width, dialog.styles.height = _WIDTH, lines + _AROUND
+        lines = len(self._pane.outline.session.exchanges) * lines_each(self.app.size.width - _BESIDE)
+        self.query_one("#dialog").styles.height = lines + _AROUND
         self._pane.enter()
