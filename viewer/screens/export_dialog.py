@@ -191,6 +191,7 @@ class ExportScreen(Dialog[Order]):
 
     def _say(self, words: str, style: str = "$text-muted") -> None:
         self.query_one("#export-note", Static).update(Content.styled(words, style))
+        self._keep_in_sight()
 
     @work(thread=True, exclusive=True, group="size")
     def _measure(self, order: Order) -> None:
