@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.geometry import Size
@@ -51,7 +51,7 @@ class Dialog(ModalScreen[Answer]):
         with Vertical(id="dialog"):
             with Vertical(id="dialog-head"):
                 yield Static(Content(self._dialog_title), id="dialog-title", markup=False)
-            with VerticalScroll(id="dialog-scroll", can_focus=False):
+            with Vertical(id="dialog-scroll"):
                 yield from self.compose_body()
             yield Static(Content(self._hint), id="dialog-hint", markup=False)
 
