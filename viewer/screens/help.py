@@ -16,6 +16,8 @@ _TITLES = {
     "list": "Keys in the list of sessions",
     "find": "Keys in the search over all sessions",
     "transcript": "Keys in a transcript",
+    "outline": "Keys in the outline",
+    "words": "Keys while one types what to look for",
     "watch": "Keys on the watch screen",
     "diff": "Keys on the screen of what changed",
     "why": "Keys in a file whose lines are traced",
@@ -26,7 +28,6 @@ class HelpScreen(Dialog[None]):
     """Every key of a screen and what it does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q,question_mark,f1,enter", "close", show=False), *SCROLL_KEYS]
-    DEFAULT_CSS = "HelpScreen > #dialog { width: 86; }"
 
     def __init__(self, table: str, keys: tuple[Key, ...]) -> None:
         super().__init__(_TITLES[table], f"esc closes   own keys: {short_path(config_path())}")

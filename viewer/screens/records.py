@@ -59,10 +59,7 @@ class LookupScreen(Dialog[None]):
         *SCROLL_KEYS,
     ]
     SCROLLS = "RowsPane"
-    DEFAULT_CSS = """
-    LookupScreen > #dialog { width: 95%; max-width: 140; }
-    LookupScreen RowsPane { min-height: 1; }  /* without a line it would not learn how wide it is */
-    """
+    DEFAULT_CSS = "LookupScreen RowsPane { min-height: 1; }"  # without a line it would not learn how wide it is
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
         super().__init__(title, "esc closes   y copies")

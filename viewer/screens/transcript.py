@@ -79,8 +79,9 @@ class TranscriptScreen(Screen[None]):
     `outline` the list of exchanges is there to begin with.
     """
 
+    TABLE = "transcript"
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
+        replace(binding, priority=binding.action == "search") for binding in bindings(TABLE)
     ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
@@ -115,7 +116,7 @@ class TranscriptScreen(Screen[None]):
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._prompt = PromptLine(self._view, id="prompt")
-        self._status, self._keys = StatusBar(id="status"), KeyFooter("transcript", id="keys")
+        self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
         self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
         self._find: FindBar | None = None
@@ -742,7 +743,7 @@ class TranscriptScreen(Screen[None]):
 
     def action_help(self) -> None:
         """The keys."""
-        self._app_action("show_help", "transcript")
+        self._app_action("show_help", self.TABLE)
 
     def _app_action(self, name: str, *arguments: object) -> None:
         """Run an action of the program around this screen. In a test's bare app there is none."""

@@ -93,6 +93,11 @@ class ActionLine(Widget):
             at = end
         return Content.assemble(*parts)
 
+    @property
+    def acts(self) -> Widget:
+        """The one whose actions these are."""
+        return self.screen
+
     async def on_click(self, event: Click) -> None:
         """Do what the words under the pointer do."""
         offset = event.get_content_offset(self)
@@ -101,12 +106,12 @@ class ActionLine(Widget):
         for start, end, action in self._shown:
             if start <= offset.x < end:
                 event.stop()
-                await self.screen.run_action(action)
+                await self.acts.run_action(action)
                 return
 
 
 class KeyFooter(ActionLine):
-    """The keys of a screen that are worth a line, made from the one table. A click on one does what it says.
+    """The keys that act now and are worth a line, made from the one table. A click on one does what it says.
 
     What does not fit is left out whole; the key that shows all keys always stays.
     """
@@ -114,13 +119,28 @@ class KeyFooter(ActionLine):
     also: reactive[tuple[str, ...]] = reactive(())
     """Actions that do something only where one is now: their keys stand among the others meanwhile."""
 
-    def __init__(self, screen: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._screen_name = screen
+    def on_mount(self) -> None:
+        """Show other keys when others act: those of the part of the screen in which one types."""
+        self.watch(self.screen, "focused", self._others_act, init=False)
+
+    def _others_act(self) -> None:
+        self.refresh()
+
+    @property
+    def table(self) -> str:
+        """The table of those keys."""
+        acts: Any = self.acts
+        return str(acts.TABLE)
+
+    @property
+    def acts(self) -> Widget:
+        """The one whose keys they are: what has the focus, or the nearest around it with a `TABLE` of keys."""
+        focused = self.screen.focused or self.screen
+        return next(node for node in focused.ancestors_with_self if isinstance(node, Widget) and hasattr(node, "TABLE"))
 
     def render(self) -> Content:
         """Draw as many keys as fit."""
-        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})), self.also)
+        items = footer_items(effective(self.table, getattr(self.app, "keymap", {})), self.also)
         pieces: list[tuple[str, str, str]] = []
         for item in fitting(items, self.content_size.width):
             if pieces:
