@@ -67,6 +67,8 @@ _FAMILY_EVERY = 3.0
 _WIDE, _LOW = 140, 16
 """Columns from which there is room for the outline, lines below which there is none for the prompt."""
 _WATCH_EVERY = 0.5
+_REST = 3.0
+"""Seconds without a move after which where one is is kept."""
 
 
 class TranscriptScreen(Screen[None]):
@@ -395,8 +397,13 @@ class TranscriptScreen(Screen[None]):
             self._find.follow(moves, anew=anew)
 
     async def _idle(self) -> None:
-        """Draw ahead and colour the code on the screen, when no key has come for a moment."""
+        """Draw ahead and colour the code on the screen, when no key has come for a moment; some seconds later, keep
+        where one is: a program that is killed keeps nothing.
+        """
         while True:
+            if not await self._stirs(_REST) and self._follower.loaded:
+                self._place.keep()
+                self._state().save()
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
@@ -404,15 +411,16 @@ class TranscriptScreen(Screen[None]):
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
-            await self._quiet()
+            await self._stirs(QUIET)
             while not self._stirred.is_set() and (wanted := self._view.wanted):
                 await self._view.in_slices(self._view.highlights.work(wanted[0]))
                 self._view.coloured(wanted[0])
 
-    async def _quiet(self) -> None:
-        """Wait until nothing has moved for a moment, or something does."""
+    async def _stirs(self, seconds: float) -> bool:
+        """Wait until something moves, so long at most; returns whether something did."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stirred.wait(), QUIET)
+            await asyncio.wait_for(self._stirred.wait(), seconds)
+        return self._stirred.is_set()
 
     # -- what is said around it ------------------------------------------------------------------------------------
 
