@@ -66,6 +66,8 @@ _IDLE = 0.02
 _FAMILY_EVERY = 3.0
 _WIDE, _LOW = 140, 16
 """Columns from which there is room for the outline, lines below which there is none for the prompt."""
+_TEXT, _OUTLINE = 160, (40, 72)
+"""Columns of the text from which differences stand side by side, and those of the outline, which has what is over."""
 _WATCH_EVERY = 0.5
 _REST = 3.0
 """Seconds without a move after which where one is is kept."""
@@ -91,7 +93,7 @@ class TranscriptScreen(Screen[None]):
     TranscriptScreen > #title { background: $surface; }
     TranscriptScreen.-low > #prompt { display: none; }
     TranscriptScreen > #reading { height: 1fr; }
-    TranscriptScreen SessionOutline { display: none; width: 40; border-left: solid $panel; }
+    TranscriptScreen SessionOutline { display: none; border-left: solid $panel; }
     TranscriptScreen.-wide.-outline SessionOutline { display: block; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
@@ -210,6 +212,7 @@ class TranscriptScreen(Screen[None]):
         """Lay the screen out for its size: before the first picture, which Textual's breakpoints would draw twice."""
         self.set_class(self.app.size.width >= _WIDE, "-wide")
         self.set_class(self.app.size.height < _LOW, "-low")
+        self._outline.styles.width = sorted((*_OUTLINE, self.app.size.width - _TEXT))[1]
 
     def on_mount(self) -> None:
         """Begin to read."""

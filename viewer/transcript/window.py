@@ -381,7 +381,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
             strip = drawn.strips[line] = row_strip(drawn.block.rows[line], width, look)
             return strip
         if place.block == self.unread and line == -1:
-            return unread_strip(self._unread_since, self._look.measure, width, look)
+            return unread_strip(self._unread_since, self._look.width, width, look)
         return row_strip(None, width, look)
 
     # -- moving ----------------------------------------------------------------------------------------------------
