@@ -34,7 +34,7 @@ from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
 from viewer.screens.state import State
 from viewer.screens.subagents import Subagents
-from viewer.transcript.folds import LEVELS
+from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
@@ -602,7 +602,7 @@ class TranscriptScreen(Screen[None]):
 
     def action_shift_level(self, step: int) -> None:
         """Unfold a level for all, or fold one."""
-        self._view.shift_level(step)
+        self._view.set_level(self._view.folds.level + step)
 
     def action_level(self, level: int) -> None:
         """Go straight to a level."""
@@ -610,11 +610,11 @@ class TranscriptScreen(Screen[None]):
 
     def action_fold_thinking(self) -> None:
         """All thinking."""
-        self._view.toggle_thinking()
+        self._view.fold_all(Folds.toggle_thinking)
 
     def action_fold_output(self) -> None:
         """All tool output."""
-        self._view.toggle_output()
+        self._view.fold_all(Folds.toggle_output)
 
     # -- copying and looking things up -----------------------------------------------------------------------------
 
