@@ -54,8 +54,8 @@ class LookupScreen(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,x,w,enter", "close", show=False),
-        Binding("y", "copy", show=False),
-        Binding("c", "copy_as_it_is", show=False),
+        Binding("y", "copy(False)", show=False),
+        Binding("c", "copy(True)", show=False),
         *SCROLL_KEYS,
     ]
     SCROLLS = "RowsPane"
@@ -74,15 +74,8 @@ class LookupScreen(Dialog[None]):
         for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
             pane.remake(make)
 
-    def action_copy(self) -> None:
-        """Copy all of it, without secrets."""
-        self._copy()
-
-    def action_copy_as_it_is(self) -> None:
-        """Copy all of it."""
-        self._copy(as_it_is=True)
-
-    def _copy(self, *, as_it_is: bool = False) -> None:
+    def action_copy(self, as_it_is: bool) -> None:
+        """Copy all of it, without its secrets or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         copy = redacted_text("all of it", self.query_one(RowsPane).text)

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -150,11 +151,8 @@ class TranscriptScreen(Screen[None]):
         return self._view.session
 
     def _say(self, text: str) -> None:
-        self.app.notify(text, markup=False, timeout=4)
-
-    def _say_if(self, problem: str) -> None:
-        if problem:
-            self._say(problem)
+        if text:
+            self.app.notify(text, markup=False, timeout=4)
 
     def _work(self, work: WorkType[None], group: str) -> None:
         """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
@@ -295,7 +293,7 @@ class TranscriptScreen(Screen[None]):
         words = "", ""
         if self._view.following and isinstance(self._follower, Follower) and self._stream is None:
             if self._doing is None:
-                await aside(_import_doing)  # takes longer than a key may
+                await aside(partial(import_module, "viewer.screens.doing"))  # takes longer than a key may
                 from viewer.screens.doing import Doing
 
                 self._doing = Doing(self._follower)
@@ -448,8 +446,7 @@ class TranscriptScreen(Screen[None]):
             self.app.call_later(self._answer_mark, answer)
 
     def _answer_mark(self, answer: Callable[[], str]) -> None:
-        if said := answer():
-            self._say(said)
+        self._say(answer())
         self._show_position()
 
     def _facts(self) -> tuple[bool, str, bool, str, str]:
@@ -699,11 +696,11 @@ class TranscriptScreen(Screen[None]):
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
-        self._say_if(self.subagents.open_here())
+        self._say(self.subagents.open_here())
 
     def open_subagent(self, subagent: Subagent) -> None:
         """Show a subagent's session above this one."""
-        self._say_if(self.subagents.open(subagent))
+        self._say(self.subagents.open(subagent))
 
     def _state(self) -> State:
         """Return what is kept for the next run; a test's bare app keeps nothing."""
@@ -774,7 +771,3 @@ class TranscriptScreen(Screen[None]):
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
-
-
-def _import_doing() -> None:
-    from viewer.screens import doing as doing
