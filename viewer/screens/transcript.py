@@ -70,6 +70,8 @@ _WIDE, _LOW = 140, 16
 _TEXT, _OUTLINE = 160, (40, 72)
 """Columns of the text from which differences stand side by side, and those of the outline, which has what is over."""
 _WATCH_EVERY = 0.5
+_SOON = 0.1
+"""Seconds in which most jumps are done."""
 _REST = 3.0
 """Seconds without a move after which where one is is kept."""
 
@@ -435,6 +437,7 @@ class TranscriptScreen(Screen[None]):
     def on_key(self, event: Key) -> None:
         """A person is here. The letter of a mark is taken before keys are."""
         self._view.touch()
+        self.workers.cancel_group(self, "jump")
         if self._view.at_end:
             self._place.unread.caught_up = True
         if not self._view.has_focus:
@@ -527,9 +530,18 @@ class TranscriptScreen(Screen[None]):
         self._show_facts()
 
     async def action_jump(self, what: str, step: int) -> None:
-        """Jump to the next (or previous) message of a sort."""
+        """Jump to the next (or previous) message of a sort. The keys after it wait for a moment; then the next one ends
+        the search.
+        """
+        done = asyncio.Event()
+        self._work(partial(self._jump, what, step, done), "jump")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _SOON)
+
+    async def _jump(self, what: str, step: int, done: asyncio.Event) -> None:
         if not await self._jumps.to(what, step):
             self._say(f"There is no {what} {'below' if step > 0 else 'above'}.")
+        done.set()
 
     def action_return(self, step: int) -> None:
         """Go back to where the last jump began, or forward again."""
