@@ -48,7 +48,7 @@ def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) 
     kept = fitting(items, width)
     assert [item for item in items if item in kept] == kept
     assert sum(item.width for item in kept) + 3 * (len(kept) - 1) <= max(width, 0)
-    assert any("help" in item.actions for item in kept)
+    assert any("app.help" in item.actions for item in kept)
     assert width < 200 or kept == items
 
 

@@ -25,7 +25,7 @@ from viewer.screens.bindings import TABLES, footer_items
 from viewer.screens.outline_pane import OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import KeyFooter
+from viewer.widgets.chrome import KeyFooter, acting
 from viewer.widgets.outline import Outline
 
 WIDE = (140, 30)
@@ -255,10 +255,10 @@ async def test_the_footer_shows_the_keys_of_what_has_them() -> None:
         footer = pilot.app.screen.query_one(KeyFooter)
         for key, table in (("tab", "outline"), ("tab", "transcript"), ("slash", "words"), ("escape", "transcript")):
             await pilot.press(key)
-            await until(pilot, lambda table=table: footer.table == table)  # type: ignore[misc]
+            await until(pilot, lambda table=table: acting(pilot.app.screen)[1] == table)  # type: ignore[misc]
             first = footer_items(TABLES[table])[0]
             assert str(footer.render()).startswith(f"{first.keys[0]} {first.label}")
         await pilot.press("tab")
-        await until(pilot, lambda: footer.table == "outline")
+        await until(pilot, lambda: acting(pilot.app.screen)[1] == "outline")
         await pilot.click(KeyFooter, offset=(str(footer.render()).index("text") + 1, 0))
-        await until(pilot, lambda: footer.table == "transcript")
+        await until(pilot, lambda: acting(pilot.app.screen)[1] == "transcript")

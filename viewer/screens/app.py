@@ -205,6 +205,12 @@ class TurnlogApp(App[None]):
         else:
             self.call_later(self.say, f"{short_path(path)}\n{more()}", title=title)
 
+    def action_help(self) -> None:
+        """Show the keys that act now."""
+        from viewer.widgets.chrome import acting
+
+        self.show_help(acting(self.screen)[1])
+
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""
         from viewer.screens.help import HelpScreen

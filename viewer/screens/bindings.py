@@ -78,7 +78,7 @@ def bindings(screen: str) -> list[Binding]:
     return [
         Binding(
             ",".join(key.keys),
-            "app.command_palette" if key.action == "palette" else key.call,
+            key.call,
             key.label,
             show=bool(key.footer),
             tooltip=key.help,

@@ -82,11 +82,6 @@ class FindBox(Line):
         """End the search."""
         self.post_message(FindBar.Ended())
 
-    def action_help(self) -> None:
-        """Show the keys."""
-        app: Any = self.app
-        app.show_help(self.TABLE)
-
     def _show(self, at: int) -> None:
         self._at = at
         self.value = self.history[at] if at < len(self.history) else self._typed

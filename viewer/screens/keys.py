@@ -53,8 +53,8 @@ def _cursor(
 def _end(back: str, keys: tuple[str, ...] = ("q", "escape")) -> tuple[Key, ...]:
     """The keys at the end of a table: help, palette and the ways out."""
     return (
-        Key(("question_mark",), "help", "keys", "this help", footer=1),
-        Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
+        Key(("question_mark",), "help", "keys", "this help", footer=1, run="app.help"),
+        Key(("colon", "ctrl+p"), "palette", "commands", "command palette", run="app.command_palette"),
         Key(keys, "back", "back", back, footer=1),
         Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
     )
@@ -74,8 +74,8 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+x",), "compare", "compare", "the two marked sessions, or the marked one and this one, compared"),
     Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
-    Key(("f1",), "help", "keys", "this help", footer=1),
-    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
+    Key(("ctrl+p",), "palette", "commands", "command palette", run="app.command_palette"),
     Key(("escape",), "clear", "clear", "clear the filter, then what else narrows the list"),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
 )
@@ -86,8 +86,8 @@ FIND: tuple[Key, ...] = (
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date", footer=1),
     Key(("ctrl+g",), "diff", "diff", "the files that the session changed, with one diff of each", footer=1),
     Key(("ctrl+y",), "copy_address", "address", "copy the hit's address, such as 4f2a81c9#3.2: a TARGET", footer=2),
-    Key(("f1",), "help", "keys", "this help", footer=1),
-    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
+    Key(("ctrl+p",), "palette", "commands", "command palette", run="app.command_palette"),
     Key(("escape",), "back", "back", "back to the list", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
@@ -157,7 +157,7 @@ OUTLINE: tuple[Key, ...] = (
     *_cursor("next exchange", "previous exchange", "first exchange", "last exchange", _AMONG_TYPED),
     Key(("escape",), "clear", "clear", "clear what was typed, else back to the text", footer=1),
     Key(("tab",), "leave", "text", "back to the text", footer=1),
-    Key(("f1",), "help", "keys", "this help", footer=1),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
 )
 
 WORDS: tuple[Key, ...] = (
@@ -165,7 +165,7 @@ WORDS: tuple[Key, ...] = (
     Key(("up",), "older", "last search", "the search before", footer=2),
     Key(("down",), "newer", "next search", "the search after it"),
     Key(("escape",), "leave", "end", "end the search", footer=1),
-    Key(("f1",), "help", "keys", "this help", footer=1),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
 )
 
 WATCH: tuple[Key, ...] = (

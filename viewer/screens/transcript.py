@@ -761,10 +761,6 @@ class TranscriptScreen(Screen[None]):
         """Show and copy the command that resumes it."""
         self._app_action("action_resume_session")
 
-    def action_help(self) -> None:
-        """The keys."""
-        self._app_action("show_help", self.TABLE)
-
     def _app_action(self, name: str, *arguments: object) -> None:
         """Run an action of the program around this screen. In a test's bare app there is none."""
         action = getattr(self.app, name, None)

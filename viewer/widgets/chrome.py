@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.reactive import reactive
+from textual.screen import Screen
 from textual.widget import Widget
 
 from viewer.screens.bindings import FooterItem, effective, footer_items
@@ -127,20 +128,13 @@ class KeyFooter(ActionLine):
         self.refresh()
 
     @property
-    def table(self) -> str:
-        """The table of those keys."""
-        acts: Any = self.acts
-        return str(acts.TABLE)
-
-    @property
     def acts(self) -> Widget:
-        """The one whose keys they are: what has the focus, or the nearest around it with a `TABLE` of keys."""
-        focused = self.screen.focused or self.screen
-        return next(node for node in focused.ancestors_with_self if isinstance(node, Widget) and hasattr(node, "TABLE"))
+        """The one whose keys they are."""
+        return acting(self.screen)[0]
 
     def render(self) -> Content:
         """Draw as many keys as fit."""
-        items = footer_items(effective(self.table, getattr(self.app, "keymap", {})), self.also)
+        items = footer_items(effective(acting(self.screen)[1], getattr(self.app, "keymap", {})), self.also)
         pieces: list[tuple[str, str, str]] = []
         for item in fitting(items, self.content_size.width):
             if pieces:
@@ -149,6 +143,12 @@ class KeyFooter(ActionLine):
                 pieces.append((f"{key} ", "bold $accent", action))
             pieces.append((item.label, "$text-muted", item.actions[-1]))
         return self.assemble(pieces)
+
+
+def acting(screen: Screen[Any]) -> tuple[Widget, str]:
+    """Return the one whose keys act, and their table: what has the focus, or the nearest around it that has one."""
+    nodes = (screen.focused or screen).ancestors_with_self
+    return next((node, table) for node in nodes if isinstance(node, Widget) and (table := getattr(node, "TABLE", "")))
 
 
 class FacetLine(ActionLine):
@@ -180,5 +180,5 @@ def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:
     kept = list(items)
     while kept and sum(item.width for item in kept) + _GAP * (len(kept) - 1) > width:
         # The last one of those that matter least; the key that shows all keys goes last of all.
-        kept.remove(max(reversed(kept), key=lambda item: ("help" not in item.actions, item.rank)))
+        kept.remove(max(reversed(kept), key=lambda item: ("app.help" not in item.actions, item.rank)))
     return kept

@@ -183,11 +183,6 @@ class RowListKeys(Widget):
     TABLE: ClassVar[str]
     """The table of its keys (viewer/screens/keys.py)."""
 
-    def action_help(self) -> None:
-        """Show the keys."""
-        app: Any = self.app  # by no name of its type, which knows screens that have such lists
-        app.show_help(self.TABLE)
-
     def action_cursor_down(self) -> None:
         self.query_one(RowList).move(1)
 
