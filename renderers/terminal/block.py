@@ -106,7 +106,7 @@ def _opener(session: Session, message: Message, fold: Fold, look: Look) -> Block
         Segment("  "),
     ]
     column = 1 + 1 + len(mark) + 2
-    room = look.measure - column
+    room = look.width - column
     text = message.text or message.label or "(empty prompt)"
     facts = _facts_beside(session, message, folded, room, text, look)
     first = room - (width_of(facts) + 2 if facts else 0)
@@ -142,7 +142,7 @@ def _prompt_rows(text: str, first: int, look: Look, column: int, old: bool, fold
     text, end = text.strip("\n"), look.full * FULL_LINE
     lines = text[:end].split("\n")
     limit = min(len(lines), look.full if fold is Fold.FULL else _PASTE_LINES)
-    width = min(look.measure - column, PROSE)
+    width = min(look.width - column, PROSE)
     first = min(first, PROSE)
     rows = [Row(segments, 0, join) for segments, join in wrap([(expand_tabs(lines[0], _TAB), style)], width, first)]
     rest = "\n".join(lines[1:limit])
@@ -274,8 +274,8 @@ def _compaction(message: Message, fold: Fold, look: Look) -> Block:
     label = message.label or "Compacted"
     glyph = OPEN if fold >= Fold.SHORT else CLOSED
     size = f" · summary {plural(len(message.text), 'character')}" if message.text else ""
-    middle = crop(f" {glyph} {flat(label)}{size} ", look.measure - look.body - 4)
-    right = "─" * (look.measure - look.body - 4 - width_of(middle))
+    middle = crop(f" {glyph} {flat(label)}{size} ", look.width - look.body - 4)
+    right = "─" * (look.width - look.body - 4 - width_of(middle))
     head = [
         Segment(" " * look.body),
         Segment("────", palette.rule),

@@ -13,8 +13,6 @@ from renderers.terminal.folds import FULL_LINES, SHORT_LINES, Fold
 from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Act, Row, crop, width_of
 
-MEASURE = 120
-"""Facts stand at this column's edge at the latest: further out nobody connects them with what they are about."""
 PROSE = 100
 """Prose is wrapped here at the latest."""
 NARROW = 60
@@ -31,7 +29,7 @@ class Look:
     """The settings that decide how a block looks."""
 
     width: int
-    """Cells for a block, at least 20."""
+    """Cells for a block, at least 20; facts end at their edge."""
     palette: Palette
     highlights: Highlights
     full: int = FULL_LINES
@@ -42,11 +40,6 @@ class Look:
     """What the subagents did so far, by the message whose tool started each."""
     cost: Callable[[int], str | None] = _no_cost
     """What an exchange cost, in words; None where that will be known in a moment."""
-
-    @property
-    def measure(self) -> int:
-        """The edge at which facts end."""
-        return min(self.width, MEASURE)
 
     @property
     def body(self) -> int:
@@ -96,7 +89,7 @@ def title_row(
     a text of several lines becomes one.
     """
     left, right = [(flat(text), style) for text, style in left], [(flat(text), style) for text, style in right]
-    room = look.measure - column - 2
+    room = look.width - column - 2
     facts = _fitting(right, facts_room(room))
     facts_width = sum(width_of(text) for text, _ in facts)
     left_room = room - (facts_width + 2 if facts else 0)

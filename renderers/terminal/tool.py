@@ -66,7 +66,7 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
     ]
     right = _outcome(head, bad, palette)
     if head.reason:
-        room = look.measure - look.body - 2
+        room = look.width - look.body - 2
         room = min(room - min(width_of(head.title), room * 4 // 10) - 2, facts_room(room))
         reason = crop(head.reason, room - sum(width_of(text) for text, _ in right) - 3)
         right += [(f" · {reason}", palette.text)] if reason else []
@@ -97,7 +97,7 @@ def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Sty
 
 def _is_cut(head: Headline, look: Look) -> bool:
     """Return whether the line is too long for the screen."""
-    return width_of(head.title) > look.measure - look.text - width_of(head.ending) - 4
+    return width_of(head.title) > look.width - look.text - width_of(head.ending) - 4
 
 
 def _summary(tool: Tool, head: Headline, look: Look) -> Iterator[Row]:

@@ -308,7 +308,7 @@ def test_facts_of_all_lines_end_in_one_column(prompt: str, width: int) -> None:
     look = Look(width, Palette(), Highlights())
     for fold in (Fold.LINE, Fold.SHORT):
         ends = {cell_len(texts(draw(hand, index, fold, look))[0]) for index in (opener, use, edit, output)}
-        assert ends == {look.measure}
+        assert ends == {look.width}
         assert sum("41k" in line for line in texts(draw(hand, opener, fold, look))) == 1
 
 

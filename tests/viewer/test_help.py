@@ -11,15 +11,21 @@ from tests.waiting import until
 from viewer.screens.app import TurnlogApp
 from viewer.screens.bindings import TABLES, Config, key_name
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.dialog import Dialog, keys_text
-from viewer.screens.help import HelpScreen, help_text
+from viewer.screens.dialog import Dialog, KeysTable
+from viewer.screens.help import HelpScreen
 from viewer.screens.transcript import TranscriptScreen
 from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts
 
 
+def keys_table(screen: HelpScreen) -> KeysTable:
+    (body,) = screen.compose_body()
+    assert isinstance(body, KeysTable)
+    return body
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_help_says_every_action_and_all_its_keys(table: str) -> None:
-    lines = help_text(TABLES[table], 1000).plain.split("\n")
+    lines = keys_table(HelpScreen(table, TABLES[table])).text(1000).plain.split("\n")
     assert len(lines) == len(TABLES[table])
     for line, key in zip(lines, TABLES[table], strict=True):
         assert line.endswith(key.help)
@@ -42,7 +48,7 @@ def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) 
     kept = fitting(items, width)
     assert [item for item in items if item in kept] == kept
     assert sum(item.width for item in kept) + 3 * (len(kept) - 1) <= max(width, 0)
-    assert any("help" in item.actions for item in kept)
+    assert any("app.help" in item.actions for item in kept)
     assert width < 200 or kept == items
 
 
@@ -83,7 +89,7 @@ async def test_help_opens_and_closes_and_shows_own_keys() -> None:
         assert "^o follow" in str(app.screen.query_one(KeyFooter).render())
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)
-        assert "^o" in str(app.screen.query_one("#dialog-body").render())
+        assert "^o" in str(app.screen.query_one(KeysTable).render())
         await pilot.press("pagedown", "q")
         assert isinstance(app.screen, BrowserScreen)
 
@@ -105,7 +111,7 @@ async def test_the_title_bar_follows_its_facts() -> None:
         assert "2 sessions · 2 agents" in str(app.screen.query_one(TitleBar).render())
 
 
-@pytest.mark.parametrize("keys", [["end"], ["G"], ["pagedown"] * 5, ["j"] * 60, ["down"] * 60])
+@pytest.mark.parametrize("keys", [["end"], ["G"], ["pagedown"] * 6, ["j"] * 60, ["down"] * 60])
 async def test_every_key_of_the_help_can_be_reached_on_a_small_screen(keys: list[str]) -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
@@ -114,9 +120,9 @@ async def test_every_key_of_the_help_can_be_reached_on_a_small_screen(keys: list
         await pilot.pause()
         await pilot.press(*keys)
         await pilot.pause()
-        body, scroll = app.screen.query_one("#dialog-body"), app.screen.query_one("#keys-scroll")
+        body, scroll = app.screen.query_one(KeysTable), app.screen.query_one("#dialog-scroll")
         hint = app.screen.query_one("#dialog-hint").region
-        assert body.region.bottom == scroll.region.bottom < hint.y
+        assert body.region.bottom == scroll.region.bottom <= hint.y
         assert scroll.region.y > 0 and hint.bottom <= 24
         await pilot.press("g")
         await pilot.pause()
@@ -129,12 +135,12 @@ async def test_the_wheel_scrolls_the_help() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         app.show_help("transcript")
         await pilot.pause()
-        await pilot._post_mouse_events([MouseScrollDown], "#keys-scroll", offset=(5, 5), button=0)
+        await pilot._post_mouse_events([MouseScrollDown], "#dialog-scroll", offset=(5, 5), button=0)
         await pilot.pause()
-        assert app.screen.query_one("#keys-scroll").scroll_offset.y > 0
+        assert app.screen.query_one("#dialog-scroll").scroll_offset.y > 0
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24)])
 @pytest.mark.parametrize("key", ["question_mark", "tab", "w", "x", "e"])
 async def test_every_dialog_of_a_transcript_shows_its_hint(key: str, size: tuple[int, int]) -> None:
     app = TurnlogApp()
@@ -153,5 +159,5 @@ async def test_every_dialog_of_a_transcript_shows_its_hint(key: str, size: tuple
 
 
 async def test_a_text_beside_a_key_stays_in_its_column() -> None:
-    keys = keys_text([("a", "one two three four"), ("b", "five")], 3, 12)
-    assert keys.plain.split("\n") == ["a  one two", "   three", "   four", "b  five"]
+    keys = KeysTable([("a", "one two three four"), ("b", "five")])
+    assert keys.text(12).plain.split("\n") == ["a  one two", "   three", "   four", "b  five"]

@@ -21,9 +21,11 @@ from tests.viewer.test_transcript_place import with_subagent
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.edits.counts import EditCounts, Lines
+from viewer.screens.bindings import TABLES, footer_items
 from viewer.screens.outline_pane import OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
+from viewer.widgets.chrome import KeyFooter, acting
 from viewer.widgets.outline import Outline
 
 WIDE = (140, 30)
@@ -246,3 +248,17 @@ def test_counts_are_those_of_the_session_as_it_is(steps: list[Any]) -> None:
     for _ in counts.run():
         pass
     assert {n: counts.of(n) for n in expected} == {n: Lines(*pair) for n, pair in expected.items()}
+
+
+async def test_the_footer_shows_the_keys_of_what_has_them() -> None:
+    async with transcript(story(12), size=WIDE) as (pilot, _, _):
+        footer = pilot.app.screen.query_one(KeyFooter)
+        for key, table in (("tab", "outline"), ("tab", "transcript"), ("slash", "words"), ("escape", "transcript")):
+            await pilot.press(key)
+            await until(pilot, lambda table=table: acting(pilot.app.screen)[1] == table)  # type: ignore[misc]
+            first = footer_items(TABLES[table])[0]
+            assert str(footer.render()).startswith(f"{first.keys[0]} {first.label}")
+        await pilot.press("tab")
+        await until(pilot, lambda: acting(pilot.app.screen)[1] == "outline")
+        await pilot.click(KeyFooter, offset=(str(footer.render()).index("text") + 1, 0))
+        await until(pilot, lambda: acting(pilot.app.screen)[1] == "transcript")

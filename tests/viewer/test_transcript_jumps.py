@@ -18,6 +18,7 @@ from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.screens.unread import Unread
+from viewer.transcript.jumps import _FITS
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 
@@ -269,3 +270,24 @@ async def test_what_was_seen_may_be_anything(seen: Any) -> None:
 
 def test_a_session_without_messages_has_nothing_seen() -> None:
     assert Unread(TranscriptView(Hand().session), None).kept() == {}
+
+
+async def test_keys_act_while_a_far_edit_is_looked_for_and_end_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def slow(session: Session, index: int) -> bool:
+        looked.append(index)
+        time.sleep(0.005)
+        return False
+
+    monkeypatch.setitem(_FITS, "edit", slow)
+    hand = Hand()
+    hand.prompt("begin")
+    for n in range(2000):
+        hand.text(f"answer {n}")
+    async with transcript(hand) as (pilot, view, _):
+        await pilot.press(">", "j")
+        assert view.cursor.block == 1 and 0 < len(looked) < 2000
+        count = len(looked)
+        await pilot.pause(0.05)
+        assert len(looked) == count and not notices(pilot)

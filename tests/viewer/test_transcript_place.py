@@ -205,3 +205,11 @@ async def test_the_key_of_a_subagent_stands_in_the_footer_where_it_opens_one(wid
         assert view.cursor.block == 6
         assert "a subagent" in str(footer.render()) and "keys" in str(footer.render())
         assert footer.render().cell_length <= width - 2
+
+
+async def test_a_program_that_is_killed_has_kept_where_one_was_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viewer.screens.transcript._REST", 0.01)
+    kept: dict[str, Any] = {}
+    async with transcript(story(5), kept=kept) as (pilot, view, _):
+        await pilot.press("]", "]", "4")
+        await until(pilot, lambda: (kept.get("message"), kept.get("level")) == ((view.here or (0,))[0], 3))

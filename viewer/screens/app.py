@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -186,20 +186,30 @@ class TurnlogApp(App[None]):
         screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
         self.push_screen(screen)
 
-    def write_file(self, title: str, name: str, data: bytes) -> None:
+    def write_file(self, title: str, name: str, data: bytes, given: str = "") -> None:
         """Ask where to, then write something as it is."""
+        self._ask_where(
+            title, name, lambda path: self._write(path, [data], "Written", lambda: format_size(len(data))), given
+        )
+
+    def _write(self, path: Path, chunks: Iterable[bytes], title: str, more: Callable[[], str]) -> None:
+        """Write a new file, in whichever thread this is, and say where it lies, or why not. `more` is said of it."""
+        from schemas.opening import OpenError
         from viewer.exporting import write_file
         from viewer.output import CallError
 
-        def write(path: Path) -> None:
-            try:
-                write_file(path, [data], force=False)
-            except (OSError, CallError) as error:
-                self.say(one_line(str(error), 400), title="Not written", bad=True)
-            else:
-                self.say(f"{short_path(path)}, {format_size(len(data))}", title="Written")
+        try:
+            write_file(path, chunks, force=False)
+        except (OpenError, OSError, CallError) as error:
+            self.call_later(self.say, one_line(str(error), 400), title="Not written", bad=True)
+        else:
+            self.call_later(self.say, f"{short_path(path)}\n{more()}", title=title)
 
-        self._ask_where(title, name, write)
+    def action_help(self) -> None:
+        """Show the keys that act now."""
+        from viewer.widgets.chrome import acting
+
+        self.show_help(acting(self.screen)[1])
 
     def show_help(self, table: str) -> None:
         """Show the keys of a screen."""
@@ -343,38 +353,26 @@ class TurnlogApp(App[None]):
         """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
         from renderers.places import find_part
         from renderers.redact import Redactor
-        from schemas.opening import OpenError, read_session
+        from schemas.opening import read_session
         from viewer.commands.export import document
-        from viewer.exporting import write_file
-        from viewer.output import CallError
 
         redactor = Redactor()
-        try:
+
+        def chunks() -> Iterator[bytes]:
             with closing(read_session(session.path)) as fresh:
                 part = find_part(fresh, order.place) if order.place else None
-                write_file(order.path, document(fresh, order.form, order.include, redactor, part), force=False)
-        except (OpenError, OSError, CallError) as error:
-            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
-            return
-        secrets = f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it"
-        self.call_from_thread(self.say, f"{short_path(order.path)}\n{secrets}", title="Exported")
+                yield from document(fresh, order.form, order.include, redactor, part)
+
+        self._write(
+            order.path,
+            chunks(),
+            "Exported",
+            lambda: f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it",
+        )
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Ask where to, then write the screen as it was as an SVG picture."""
-        from viewer.exporting import write_file
-        from viewer.output import CallError
-
-        picture = self.export_screenshot().encode()
-
-        def write(place: Path) -> None:
-            try:
-                write_file(place, [picture], force=False)
-            except (OSError, CallError) as error:
-                self.say(one_line(str(error), 400), title="Not written", bad=True)
-            else:
-                self.say(short_path(place), title="Written")
-
-        self._ask_where("Save the screen as", filename or "turnlog.svg", write, path or "")
+        self.write_file("Save the screen as", filename or "turnlog.svg", self.export_screenshot().encode(), path or "")
 
     def action_save_stream(self, session: Session | None = None) -> None:
         """Ask where to, then write what came on standard input so far, as it came."""
@@ -388,17 +386,9 @@ class TurnlogApp(App[None]):
 
     @work(thread=True, group="export")
     def _write_stream(self, spool: Spool, path: Path) -> None:
-        from viewer.exporting import write_file
-        from viewer.output import CallError
-
-        running, size = not spool.ended, spool.size
-        try:
-            write_file(path, spool.received(), force=False)
-        except (OSError, CallError) as error:
-            self.call_from_thread(self.say, one_line(str(error), 400), title="Not written", bad=True)
-            return
-        more = "\nThe agent is still writing: this is what came so far." if running else ""
-        self.call_from_thread(self.say, f"{short_path(path)}, {format_size(size)}{more}", title="Saved")
+        size = spool.size
+        more = "" if spool.ended else "\nThe agent is still writing: this is what came so far."
+        self._write(path, spool.received(), "Saved", lambda: f"{format_size(size)}{more}")
 
     def action_resume_session(self, session: Session) -> None:
         """Show and copy the command that lets the agent go on with a session."""

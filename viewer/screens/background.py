@@ -8,7 +8,7 @@ from contextlib import suppress
 from threading import Thread
 
 
-async def aside(work: Callable[[], None]) -> None:
+async def aside(work: Callable[[], object]) -> None:
     """Wait for `work`, done in a thread, and raise what it raised. `asyncio.to_thread` would make quitting wait too."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()

@@ -8,7 +8,8 @@ The config file is `config.toml` in the user's config directory for turnlog:
     fold = "enter, v"
     [keys.list]         # in the list of sessions, where plain letters go to the filter
     export = "ctrl+o"
-    [keys.find]         # in the search over all sessions, where they go to what is looked for; also watch, diff, why
+    [keys.find]         # in the search over all sessions, where they go to what is looked for; also outline and words
+                        # (what is looked for in a transcript), where they do, too; watch, diff, why
 
 Nothing is ever written to it. What is wrong in it is said in one line (`ConfigError`) instead of being passed over.
 """
@@ -26,12 +27,17 @@ from textual.screen import Screen
 
 from schemas.clean import one_line
 from viewer.output import CallError
-from viewer.screens.keys import BROWSER, DIFF, FIND, TRANSCRIPT, WATCH, WHY, Key
+from viewer.screens.keys import BROWSER, DIFF, FIND, OUTLINE, TRANSCRIPT, WATCH, WHY, WORDS, Key
 
 TABLES: dict[str, tuple[Key, ...]] = {
-    "list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "watch": WATCH, "diff": DIFF, "why": WHY,
+    "list": BROWSER, "find": FIND, "transcript": TRANSCRIPT, "outline": OUTLINE, "words": WORDS, "watch": WATCH,
+    "diff": DIFF, "why": WHY,
 }  # fmt: skip
-"""The tables by the name of their screen; a binding's id is `screen.action`."""
+"""The tables by the name of their screen, or of a part of one that takes what is typed; a binding's id is
+`screen.action`.
+"""
+_TYPED = ("list", "find", "outline", "words")
+"""Those where letters are typed."""
 
 _NAMES = {
     "question_mark": "?",
@@ -72,7 +78,7 @@ def bindings(screen: str) -> list[Binding]:
     return [
         Binding(
             ",".join(key.keys),
-            "app.command_palette" if key.action == "palette" else key.call,
+            key.call,
             key.label,
             show=bool(key.footer),
             tooltip=key.help,
@@ -181,7 +187,7 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
         for name in names:
             if not _is_key(name):
                 raise ConfigError(f"{where}.{action}: {name!r} is not the name of a key")
-            if screen in ("list", "find") and len(name) == 1:
+            if screen in _TYPED and len(name) == 1:
                 raise ConfigError(f"{where}.{action}: {name!r} would be typed; take one with ctrl+")
         keymap[f"{screen}.{action}"] = ",".join(names)
     return keymap

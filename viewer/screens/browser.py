@@ -121,7 +121,7 @@ class BrowserScreen(RowListScreen):
         with self._content:
             yield self._list
             yield self._preview
-        yield KeyFooter("list")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Show what the index knows, then look whether it is still so."""

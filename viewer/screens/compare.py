@@ -47,7 +47,6 @@ class CompareScreen(LookupScreen):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        super().on_mount()
         self._compare()
 
     @work

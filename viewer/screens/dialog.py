@@ -11,22 +11,36 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click, Resize
+from textual.events import Click
+from textual.geometry import Size
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 Answer = TypeVar("Answer")
 
+SCROLL_KEYS: tuple[BindingType, ...] = (
+    Binding("j,down", "scroll(1)", show=False),
+    Binding("k,up", "scroll(-1)", show=False),
+    Binding("space,pagedown", "scroll(10)", show=False),
+    Binding("b,pageup", "scroll(-10)", show=False),
+    Binding("g,home", "edge(False)", show=False),
+    Binding("G,end", "edge(True)", show=False),
+)
+"""The keys of a dialog in which there is only something to read."""
+
 
 class Dialog(ModalScreen[Answer]):
-    """A box over the screen. Escape and a click beside it close it without an answer."""
+    """A box over the screen, whose body scrolls where it is too long. Escape and a click beside it close it without an
+    answer.
+    """
 
     CSS_PATH = "dialog.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
-    SCROLLS: ClassVar[str] = ""
-    """The part of it that scrolls, as a selector; it takes the height that the rest of the box leaves."""
-    AROUND: ClassVar[int] = 8
-    """Lines of the box around that part."""
+    SCROLLS: ClassVar[str] = "#dialog-scroll"
+    """What `SCROLL_KEYS` scroll, as a selector."""
 
     def __init__(self, title: str, hint: str, **options: Any) -> None:
         super().__init__(**options)
@@ -35,19 +49,24 @@ class Dialog(ModalScreen[Answer]):
     def compose(self) -> ComposeResult:
         """A title, a body, a hint."""
         with Vertical(id="dialog"):
-            yield Static(Content(self._dialog_title), id="dialog-title", markup=False)
-            yield from self.compose_body()
+            with Vertical(id="dialog-head"):
+                yield Static(Content(self._dialog_title), id="dialog-title", markup=False)
+            with Vertical(id="dialog-scroll"):
+                yield from self.compose_body()
             yield Static(Content(self._hint), id="dialog-hint", markup=False)
 
     def compose_body(self) -> ComposeResult:
         """Make the dialog's content."""
         raise NotImplementedError
 
-    def on_resize(self, event: Resize) -> None:
-        """The hint keeps its place: what scrolls has the height that is left."""
-        if self.SCROLLS:
-            height = event.size.height * 9 // 10
-            self.query_one(self.SCROLLS).styles.max_height = max(1, height - self.AROUND)
+    def action_scroll(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.query_one(self.SCROLLS).scroll_relative(y=lines, animate=False)
+
+    def action_edge(self, end: bool) -> None:
+        """Scroll to the last line, or to the first."""
+        scroll = self.query_one(self.SCROLLS)
+        scroll.scroll_end(animate=False) if end else scroll.scroll_home(animate=False)
 
     def on_click(self, event: Click) -> None:
         """A click beside the box closes it."""
@@ -59,19 +78,39 @@ class Dialog(ModalScreen[Answer]):
         self.dismiss(None)
 
 
-def keys_text(rows: Iterable[tuple[str, str]], column: int, width: int) -> Content:
+class KeysTable(Widget):
     """Keys and, from a column on, what each does; a text of several lines stays in its column."""
-    texts = [(keys, wrap(text, max(1, width - column)) or [""]) for keys, text in rows]
-    between = "\n" + " " * column
-    return Content("\n").join(
-        Content.assemble((keys.ljust(column), "bold $accent"), between.join(text)) for keys, text in texts
-    )
+
+    DEFAULT_CSS = "KeysTable { height: auto; width: 1fr; }"
+
+    def __init__(self, rows: Iterable[tuple[str, str]]) -> None:
+        super().__init__()
+        self._rows = list(rows)
+        self._column = max(len(keys) for keys, _ in self._rows) + 2
+
+    def text(self, width: int) -> Content:
+        """The table as wide as that."""
+        between = "\n" + " " * self._column
+        return Content("\n").join(
+            Content.assemble(
+                (keys.ljust(self._column), "bold $accent"), between.join(wrap(text, max(1, width - self._column)))
+            )
+            for keys, text in self._rows
+        )
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The lines that it takes."""
+        return self.text(width).plain.count("\n") + 1
+
+    def render(self) -> Content:
+        """Draw it as wide as it is."""
+        return self.text(self.content_size.width)
 
 
 class MessageScreen(Dialog[None]):
     """Something to read, until a key is pressed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,q,space", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,q", "close", show=False), *SCROLL_KEYS]
 
     def __init__(self, title: str, body: Content) -> None:
         super().__init__(title, "enter closes")

@@ -108,7 +108,7 @@ class DiffScreen(RowListScreen):
         with Container(id="content"):
             yield self._list
             yield self._pane
-        yield KeyFooter("diff")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Begin to read."""

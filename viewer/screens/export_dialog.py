@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Click
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -54,14 +55,30 @@ class Choices(Widget, can_focus=True):
         self.chosen = set(chosen) & set(names)
         self._at = next((i for i, name in enumerate(names) if name in chosen), 0)
 
+    def _places(self, width: int) -> list[tuple[int, int]]:
+        """The column and the line of each choice, in as many lines as they need."""
+        places, column, line = [], _LABEL, 0
+        for name in self._names:
+            if column > _LABEL and column + 1 + len(name) > width:
+                column, line = _LABEL, line + 1
+            places.append((column, line))
+            column += len(name) + 3
+        return places
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The lines that the choices need."""
+        return self._places(width)[-1][1] + 1
+
     def render(self) -> Content:
         """The label, and each choice with a mark where it is chosen."""
         pieces: list[Content | tuple[str, str]] = [(f"{self._label:<{_LABEL}}", "$text-muted")]
+        places = self._places(self.content_size.width)
         for at, name in enumerate(self._names):
             style = "$accent" if name in self.chosen else "$text-muted"
             under = " reverse" if self.has_focus and at == self._at else ""
             mark = "✓" if name in self.chosen else " "
-            pieces += [(mark, style), (name, style + under), ("  ", "")]
+            before = "" if not at else "  " if places[at][0] > _LABEL else "\n" + " " * _LABEL
+            pieces += [(before, ""), (mark, style), (name, style + under)]
         return Content.assemble(*pieces)
 
     def action_move(self, by: int) -> None:
@@ -78,10 +95,8 @@ class Choices(Widget, can_focus=True):
 
     def on_click(self, event: Click) -> None:
         """Choose what was clicked."""
-        start = _LABEL
-        for at, name in enumerate(self._names):
-            start, before = start + len(name) + 3, start
-            if before <= event.x < start - 1:
+        for at, (column, line) in enumerate(self._places(self.content_size.width)):
+            if line == event.y and column <= event.x < column + len(self._names[at]) + 2:
                 self._at = at
                 self.action_choose()
 
@@ -113,9 +128,8 @@ class ExportScreen(Dialog[Order]):
         Binding("up", "app.focus_previous", show=False),
     ]
     DEFAULT_CSS = """
-    ExportScreen Choices { height: 1; width: 1fr; }
-    ExportScreen #path { margin-top: 1; }
-    ExportScreen #export-note { margin-top: 1; height: 2; width: 1fr; }
+    ExportScreen Choices { height: auto; width: 1fr; }
+    ExportScreen #export-note { margin: 1 0; height: auto; min-height: 2; width: 1fr; }
     """
 
     def __init__(self, session: Session, places: dict[str, str]) -> None:
@@ -128,15 +142,20 @@ class ExportScreen(Dialog[Order]):
         yield Choices("scope", "scope", (*self._places, "session"), ("session",))
         yield Input(self._places.get("range", ""), id="range", compact=True, select_on_focus=False)
         yield Choices("form", "format", READ, READ[:1])
-        yield Choices("parts", "parts", _PARTS[:4], _PARTS, several=True)
-        yield Choices("more", "", (*_PARTS[4:], _PROMPTS), _PARTS, several=True)
-        yield Input(id="path", compact=True, select_on_focus=False)
+        yield Choices("parts", "parts", (*_PARTS, _PROMPTS), _PARTS, several=True)
         yield Static(id="export-note", markup=False)
+        yield Input(id="path", compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:
         """Begin with the whole session, at the line that says where to: enter is enough."""
         self._changed()
         self.query_one("#path").focus()
+        self.watch(self.query_one("#dialog-scroll"), "virtual_size", self._keep_in_sight, init=False)
+
+    def _keep_in_sight(self) -> None:
+        """Show the line one is at, which may have been pushed out of a low box."""
+        if self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def _chosen(self, line: str) -> set[str]:
         return self.query_one(f"#{line}", Choices).chosen
@@ -166,12 +185,13 @@ class ExportScreen(Dialog[Order]):
 
     def _order(self) -> Order:
         (form,) = self._chosen("form")
-        chosen = self._chosen("parts") | self._chosen("more")
+        chosen = self._chosen("parts")
         include = Include(prompts=_PROMPTS in chosen, **{name: name in chosen for name in _PARTS})
         return Order(form, include, self._place, Path(self.query_one("#path", Input).value.strip()).expanduser())
 
     def _say(self, words: str, style: str = "$text-muted") -> None:
         self.query_one("#export-note", Static).update(Content.styled(words, style))
+        self._keep_in_sight()
 
     @work(thread=True, exclusive=True, group="size")
     def _measure(self, order: Order) -> None:

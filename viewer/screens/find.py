@@ -215,7 +215,7 @@ class FindScreen(RowListScreen):
             yield self._narrowed
         yield self._remark
         yield self._hits
-        yield KeyFooter("find")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         """Ask what was typed in the list."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
@@ -21,7 +21,7 @@ from textual.widgets import Input, Static
 from schemas.clean import one_line
 from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
-from viewer.screens.bindings import effective, key_name
+from viewer.screens.bindings import bindings, effective, key_name
 from viewer.screens.filter import Line
 from viewer.transcript.find import Finder
 from viewer.transcript.jumps import Jumps
@@ -42,7 +42,8 @@ _FEW = 20
 class FindBox(Line):
     """The input of what is looked for. The searches before it are behind the arrow keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("up", "older", show=False), Binding("down", "newer", show=False)]
+    TABLE = "words"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     history: ClassVar[list[str]] = []
     """Searches of any session, the last one last, for as long as the program runs."""
 
@@ -76,6 +77,10 @@ class FindBox(Line):
         """The search after, at last what was typed."""
         if self._at < len(self.history):
             self._show(self._at + 1)
+
+    def action_leave(self) -> None:
+        """End the search."""
+        self.post_message(FindBar.Ended())
 
     def _show(self, at: int) -> None:
         self._at = at

@@ -30,15 +30,40 @@ class Key(NamedTuple):
         return self.run or self.action
 
 
+_PLAIN = (("j", "down"), ("k", "up"), ("space", "pagedown"), ("b", "pageup"), ("g", "home"), ("G", "end"))
+_AMONG_TYPED = (("down", "ctrl+n"), ("up",), ("pagedown",), ("pageup",), ("home",), ("end",))
+"""The keys that move a cursor; the others where letters are typed."""
+
+
+def _cursor(
+    forth: str, back: str, first: str, last: str, keys: tuple[tuple[str, ...], ...] = _PLAIN
+) -> tuple[Key, ...]:
+    """The keys that move the cursor of a list; the words are their help."""
+    down, up, page_down, page_up, home, end = keys
+    return (
+        Key(down, "cursor_down", "down", forth),
+        Key(up, "cursor_up", "up", back),
+        Key(page_down, "page_down", "page down", "a page down"),
+        Key(page_up, "page_up", "page up", "a page up"),
+        Key(home, "top", "first", first),
+        Key(end, "bottom", "last", last),
+    )
+
+
+def _end(back: str, keys: tuple[str, ...] = ("q", "escape")) -> tuple[Key, ...]:
+    """The keys at the end of a table: help, palette and the ways out."""
+    return (
+        Key(("question_mark",), "help", "keys", "this help", footer=1, run="app.help"),
+        Key(("colon", "ctrl+p"), "palette", "commands", "command palette", run="app.command_palette"),
+        Key(keys, "back", "back", back, footer=1),
+        Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+    )
+
+
 BROWSER: tuple[Key, ...] = (
     Key(("enter",), "open", "open", "open the session under the cursor", footer=1),
     Key(("ctrl+f",), "follow", "follow", "open it at its end and follow it", footer=1),
-    Key(("down", "ctrl+n"), "cursor_down", "down", "next session"),
-    Key(("up",), "cursor_up", "up", "previous session"),
-    Key(("pagedown",), "page_down", "page down", "a page down"),
-    Key(("pageup",), "page_up", "page up", "a page up"),
-    Key(("home",), "top", "first", "first session"),
-    Key(("end",), "bottom", "last", "last session"),
+    *_cursor("next session", "previous session", "first session", "last session", _AMONG_TYPED),
     Key(("slash",), "find", "search", "search in all sessions, where the filter is empty", footer=1),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date, live, failed, cost", footer=1),
     Key(("ctrl+s",), "order", "order", "next order: this directory, newest, tokens, cost, exchanges", footer=2),
@@ -49,25 +74,20 @@ BROWSER: tuple[Key, ...] = (
     Key(("ctrl+x",), "compare", "compare", "the two marked sessions, or the marked one and this one, compared"),
     Key(("ctrl+l",), "watch", "watch", "the sessions that run: what each does, and which waits for you", footer=1),
     Key(("f5",), "reload", "reload", "look for sessions again"),
-    Key(("f1",), "help", "keys", "this help", footer=1),
-    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
+    Key(("ctrl+p",), "palette", "commands", "command palette", run="app.command_palette"),
     Key(("escape",), "clear", "clear", "clear the filter, then what else narrows the list"),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does", footer=1),
 )
 
 FIND: tuple[Key, ...] = (
     Key(("enter",), "open", "open there", "open the session at the hit; show more hits of it", footer=1),
-    Key(("down", "ctrl+n"), "cursor_down", "down", "next hit"),
-    Key(("up",), "cursor_up", "up", "previous hit"),
-    Key(("pagedown",), "page_down", "page down", "a page down"),
-    Key(("pageup",), "page_up", "page up", "a page up"),
-    Key(("home",), "top", "first", "first hit"),
-    Key(("end",), "bottom", "last", "last hit"),
+    *_cursor("next hit", "previous hit", "first hit", "last hit", _AMONG_TYPED),
     Key(("tab",), "narrow", "narrow", "narrow by agent, project, date", footer=1),
     Key(("ctrl+g",), "diff", "diff", "the files that the session changed, with one diff of each", footer=1),
     Key(("ctrl+y",), "copy_address", "address", "copy the hit's address, such as 4f2a81c9#3.2: a TARGET", footer=2),
-    Key(("f1",), "help", "keys", "this help", footer=1),
-    Key(("ctrl+p",), "palette", "commands", "command palette"),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
+    Key(("ctrl+p",), "palette", "commands", "command palette", run="app.command_palette"),
     Key(("escape",), "back", "back", "back to the list", footer=1),
     Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
 )
@@ -129,35 +149,33 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("r",), "resume", "resume", "show and copy the command that resumes it"),
     Key(("tab",), "outline", "outline", "the exchanges, to go to one; again: back to the text", footer=3),
     Key(("O",), "outline_beside", "outline", "the exchanges beside the text, from 140 columns on, or not"),
-    Key(("question_mark",), "help", "keys", "this help", footer=1),
-    Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
-    Key(("q",), "back", "back", "back to the list; leave where there is none", footer=1),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+    *_end("back to the list; leave where there is none", ("q",)),
+)
+
+OUTLINE: tuple[Key, ...] = (
+    Key(("enter",), "choose", "go there", "go to the exchange", footer=1),
+    *_cursor("next exchange", "previous exchange", "first exchange", "last exchange", _AMONG_TYPED),
+    Key(("escape",), "clear", "clear", "clear what was typed, else back to the text", footer=1),
+    Key(("tab",), "leave", "text", "back to the text", footer=1),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
+)
+
+WORDS: tuple[Key, ...] = (
+    Key(("enter",), "submit", "go on reading", "go on reading at the hit", footer=1),
+    Key(("up",), "older", "last search", "the search before", footer=2),
+    Key(("down",), "newer", "next search", "the search after it"),
+    Key(("escape",), "leave", "end", "end the search", footer=1),
+    Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
 )
 
 WATCH: tuple[Key, ...] = (
-    Key(("j", "down"), "cursor_down", "down", "the next session or subagent"),
-    Key(("k", "up"), "cursor_up", "up", "the one before"),
-    Key(("space", "pagedown"), "page_down", "page down", "a page down"),
-    Key(("b", "pageup"), "page_up", "page up", "a page up"),
-    Key(("g", "home"), "top", "first", "the first session"),
-    Key(("G", "end"), "bottom", "last", "the last one"),
+    *_cursor("the next session or subagent", "the one before", "the first session", "the last one"),
     Key(("enter",), "open", "open", "open the transcript and follow it", footer=1),
     Key(("o",), "outline", "outline", "open it with the list of its exchanges", footer=2),
     Key(("a",), "subagents", "subagents", "show all subagents of the session, or its first ones", footer=1),
     Key(("exclamation_mark",), "next_waiting", "next that waits", "the next session that waits for you", footer=1),
     Key(("m",), "notices", "notify me", "notify you when a session begins to wait, or stop that", footer=1),
-    Key(("question_mark",), "help", "keys", "this help", footer=1),
-    Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
-    Key(("q", "escape"), "back", "back", "back to the list; leave where there is none", footer=1),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
-)
-
-_ALWAYS: tuple[Key, ...] = (
-    Key(("question_mark",), "help", "keys", "this help", footer=1),
-    Key(("colon", "ctrl+p"), "palette", "commands", "command palette"),
-    Key(("q", "escape"), "back", "back", "back to where one came from", footer=1),
-    Key(("ctrl+q",), "quit", "quit", "leave turnlog, as ctrl+c twice does"),
+    *_end("back to the list; leave where there is none"),
 )
 
 DIFF: tuple[Key, ...] = (
@@ -174,19 +192,14 @@ DIFF: tuple[Key, ...] = (
     Key(("y",), "copy", "copy", "copy it as a patch, secrets replaced", footer=1),
     Key(("c",), "copy_as_it_is", "copy as is", "copy the patch as it is, with its secrets"),
     Key(("e",), "write", "write", "write it as a patch for `git apply` to a file", footer=1),
-    *_ALWAYS,
+    *_end("back to where one came from"),
 )
 
 WHY: tuple[Key, ...] = (
     Key(("enter",), "open", "go there", "open the session at the edit that wrote the line", footer=1),
     Key(("tab",), "next_edit", "next edit", "the next edit, where the line may be from several", footer=1),
-    Key(("j", "down"), "cursor_down", "down", "next line"),
-    Key(("k", "up"), "cursor_up", "up", "the one before"),
-    Key(("space", "pagedown"), "page_down", "page down", "a page down"),
-    Key(("b", "pageup"), "page_up", "page up", "a page up"),
-    Key(("g", "home"), "top", "first", "first line"),
-    Key(("G", "end"), "bottom", "last", "last line"),
-    *_ALWAYS,
+    *_cursor("next line", "the one before", "first line", "last line"),
+    *_end("back to where one came from"),
 )
 
 LEAVING: tuple[Key, ...] = (

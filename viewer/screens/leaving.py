@@ -11,11 +11,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from viewer.screens.bindings import key_name
-from viewer.screens.dialog import Dialog, keys_text
+from viewer.screens.dialog import Dialog, KeysTable
 from viewer.screens.keys import LEAVING
 
-_WIDTH, _BESIDE = 76, 7
-"""Cells of the box, and those of its border and padding."""
 _EVERY = 0.2
 """Seconds between looks whether the agent has ended meanwhile."""
 
@@ -33,9 +31,7 @@ class LeaveScreen(Dialog[str]):
 
     def compose_body(self) -> ComposeResult:
         """The answers there are."""
-        width = min(_WIDTH, self.app.size.width) - _BESIDE
-        rows = [(key_name(key.keys[0]), key.help) for key in LEAVING]
-        yield Static(keys_text(rows, 4, width), id="dialog-body", markup=False)
+        yield KeysTable((key_name(key.keys[0]), key.help) for key in LEAVING)
 
     def on_mount(self) -> None:
         """Watch the agent too: it may end while the question stands."""

@@ -27,8 +27,6 @@ _BESIDE = 28
 class NarrowScreen(Dialog["Choice"]):
     """Answers with a choice; what is typed leaves those that fit."""
 
-    SCROLLS = "OptionList"
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,tab", "move('cursor_down')", show=False),
         Binding("up,shift+tab", "move('cursor_up')", show=False),
@@ -36,8 +34,9 @@ class NarrowScreen(Dialog["Choice"]):
         Binding("pageup", "move('page_up')", show=False),
     ]
     DEFAULT_CSS = """
+    NarrowScreen Input, NarrowScreen Input:focus { dock: top; }
     NarrowScreen OptionList {
-        height: auto; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
+        height: auto; max-height: 100%; border: none; padding: 0; background: transparent; scrollbar-size-vertical: 1;
         text-wrap: nowrap; text-overflow: ellipsis; margin-top: 1;
     }
     NarrowScreen OptionList > .option-list--option-highlighted {

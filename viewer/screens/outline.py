@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual.containers import Vertical
@@ -43,7 +45,7 @@ class SessionOutline(Vertical):
 
     async def keep(self) -> None:
         """Show it once the first picture stands, and count edits of the exchanges in sight from then on."""
-        await aside(_import_pane)
+        await aside(partial(import_module, "viewer.screens.outline_pane"))
         self._begun = True
         self._figures.when_priced = self._refresh
         self.on_resize()
@@ -129,7 +131,3 @@ class SessionOutline(Vertical):
     def _refresh(self) -> None:
         for pane in self._panes:
             pane.outline.refresh()
-
-
-def _import_pane() -> None:
-    from viewer.screens import outline_pane as outline_pane

@@ -8,37 +8,28 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.widgets import Input
 
+from viewer.screens.bindings import bindings
 from viewer.screens.dialog import Dialog
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.outline import Outline, lines_each
+from viewer.widgets.row_list import RowListKeys
 
-_WIDTH = 118
-"""Cells of the dialog at most."""
 _BESIDE, _AROUND = 7, 7
 """Cells and lines of it around the exchanges."""
 
 
-class OutlinePane(Vertical):
+class OutlinePane(RowListKeys, Vertical):
     """An outline below a line in which one types what it is narrowed to."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("home", "edge(0)", show=False),
-        Binding("end", "edge(1)", show=False),
-        Binding("enter", "choose", show=False),
-        Binding("escape", "clear", show=False),
-        Binding("tab", "leave", show=False),
-    ]
+    TABLE = "outline"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     DEFAULT_CSS = """
     OutlinePane > Filter, OutlinePane > Filter:focus {
         height: 1; width: 1fr; border: none; padding: 0 1; background: transparent; background-tint: transparent;
@@ -92,15 +83,6 @@ class OutlinePane(Vertical):
         self.outline.narrow(event.value)
         self.show()
 
-    def action_move(self, exchanges: int) -> None:
-        self.outline.move(exchanges)
-
-    def action_page(self, pages: int) -> None:
-        self.outline.page(pages)
-
-    def action_edge(self, end: int) -> None:
-        self.outline.last() if end else self.outline.first()
-
     def action_choose(self) -> None:
         self.outline.choose()
 
@@ -118,10 +100,6 @@ class OutlinePane(Vertical):
 class OutlineScreen(Dialog[int]):
     """Answers with the exchange that was chosen."""
 
-    DEFAULT_CSS = """
-    OutlineScreen OutlinePane { height: 1fr; }
-    """
-
     def __init__(self, pane: OutlinePane) -> None:
         super().__init__("Exchanges", "enter goes there   esc closes")
         self._pane = pane
@@ -133,7 +111,6 @@ class OutlineScreen(Dialog[int]):
 
     def on_mount(self) -> None:
         """Begin to take what is typed. The height stays, however few exchanges fit that."""
-        lines = len(self._pane.outline.session.exchanges) * lines_each(min(_WIDTH, self.app.size.width) - _BESIDE)
-        dialog = self.query_one("#dialog")
-        dialog.styles.width, dialog.styles.height = _WIDTH, lines + _AROUND
+        lines = len(self._pane.outline.session.exchanges) * lines_each(self.app.size.width - _BESIDE)
+        self.query_one("#dialog").styles.height = lines + _AROUND
         self._pane.enter()

@@ -25,7 +25,7 @@ from schemas.message import Kind, Span
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
-from viewer.screens.dialog import Dialog
+from viewer.screens.dialog import SCROLL_KEYS, Dialog
 from viewer.transcript.pane import RowsPane
 from viewer.usage.context import addition_lines, context_line
 from viewer.usage.costs import SessionCosts, calls_by_cost, group_cost, kinds_of_cost
@@ -54,28 +54,16 @@ class LookupScreen(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,x,w,enter", "close", show=False),
-        Binding("j,down", "scroll(1)", show=False),
-        Binding("k,up", "scroll(-1)", show=False),
-        Binding("space,pagedown", "scroll(20)", show=False),
-        Binding("b,pageup", "scroll(-20)", show=False),
-        Binding("g,home", "edge(0)", show=False),
-        Binding("G,end", "edge(1)", show=False),
-        Binding("y", "copy", show=False),
-        Binding("c", "copy_as_it_is", show=False),
+        Binding("y", "copy(False)", show=False),
+        Binding("c", "copy(True)", show=False),
+        *SCROLL_KEYS,
     ]
     SCROLLS = "RowsPane"
-    DEFAULT_CSS = """
-    LookupScreen RowsPane { height: auto; }
-    """
+    DEFAULT_CSS = "LookupScreen RowsPane { min-height: 1; }"  # without a line it would not learn how wide it is
 
     def __init__(self, title: str, make: Callable[[int], list[Row]]) -> None:
         super().__init__(title, "esc closes   y copies")
         self.make = make
-
-    def on_mount(self) -> None:
-        """Records are wide."""
-        dialog = self.query_one("#dialog")
-        dialog.styles.width, dialog.styles.max_width = "95%", 140
 
     def compose_body(self) -> ComposeResult:
         """The rows."""
@@ -86,24 +74,8 @@ class LookupScreen(Dialog[None]):
         for pane in self.query(RowsPane):  # none before it is shown, and when it is going away
             pane.remake(make)
 
-    def action_scroll(self, lines: int) -> None:
-        """Scroll by lines."""
-        self.query_one(RowsPane).scroll_relative(y=lines, animate=False)
-
-    def action_edge(self, end: int) -> None:
-        """Scroll to the first or the last line."""
-        pane = self.query_one(RowsPane)
-        pane.scroll_end(animate=False) if end else pane.scroll_home(animate=False)
-
-    def action_copy(self) -> None:
-        """Copy all of it, without secrets."""
-        self._copy()
-
-    def action_copy_as_it_is(self) -> None:
-        """Copy all of it."""
-        self._copy(as_it_is=True)
-
-    def _copy(self, *, as_it_is: bool = False) -> None:
+    def action_copy(self, as_it_is: bool) -> None:
+        """Copy all of it, without its secrets or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         copy = redacted_text("all of it", self.query_one(RowsPane).text)

@@ -1,7 +1,7 @@
 """The state of the screens from one run to the next: the list as one left it, and of sessions where one was in them.
 
-A JSON file in the user's state directory, which its owner alone can read, written on leaving. What is damaged in it
-counts as not there.
+A JSON file in the user's state directory, which its owner alone can read, written on leaving and when a
+transcript has been at rest. What is damaged in it counts as not there.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -46,52 +47,26 @@ def _variables(grey: str, dim: str, accent: str, surface: str, bar: str, selecte
     }
 
 
-DARK = Theme(
-    name="turnlog-dark",
-    primary="#5fafd7",
-    secondary="#5fafd7",
-    accent="#5fafd7",
-    foreground="#d0d0d0",
-    background="#1c1c1c",
-    surface="#262626",
-    panel="#303030",
-    boost="#3a3a3a",
-    success="#87af5f",
-    warning="#d7af5f",
-    error="#ff8787",
-    dark=True,
-    variables=_variables(_DARK_GREY, _DARK_DIM, "#5fafd7", "#1c1c1c", "#4e4e4e", ("#ffffff", "#005f87")),
-)
-LIGHT = Theme(
-    name="turnlog-light",
-    primary="#005f87",
-    secondary="#005f87",
-    accent="#005f87",
-    foreground="#262626",
-    background="#ffffff",
-    surface="#eeeeee",
-    panel="#e4e4e4",
-    boost="#dadada",
-    success="#005f00",
-    warning="#875f00",
-    error="#af0000",
-    dark=False,
-    variables=_variables(_LIGHT_GREY, _LIGHT_DIM, "#005f87", "#ffffff", "#bcbcbc", ("#000000", "#afd7ff")),
-)
+def _theme(name: str, accent: str, variables: dict[str, str], **colours: Any) -> Theme:
+    return Theme(name=name, primary=accent, secondary=accent, accent=accent, variables=variables, **colours)
 
 
-ANSI = Theme(
-    name="turnlog-ansi",
-    ansi=True,
-    primary="ansi_cyan",
-    secondary="ansi_cyan",
-    accent="ansi_cyan",
-    foreground="ansi_default",
-    background="ansi_default",
-    success="ansi_green",
-    warning="ansi_yellow",
-    error="ansi_red",
-    variables={
+DARK = _theme(
+    "turnlog-dark", "#5fafd7",
+    _variables(_DARK_GREY, _DARK_DIM, "#5fafd7", "#1c1c1c", "#4e4e4e", ("#ffffff", "#005f87")),
+    foreground="#d0d0d0", background="#1c1c1c", surface="#262626", panel="#303030", boost="#3a3a3a",
+    success="#87af5f", warning="#d7af5f", error="#ff8787", dark=True,
+)  # fmt: skip
+LIGHT = _theme(
+    "turnlog-light", "#005f87",
+    _variables(_LIGHT_GREY, _LIGHT_DIM, "#005f87", "#ffffff", "#bcbcbc", ("#000000", "#afd7ff")),
+    foreground="#262626", background="#ffffff", surface="#eeeeee", panel="#e4e4e4", boost="#dadada",
+    success="#005f00", warning="#875f00", error="#af0000", dark=False,
+)  # fmt: skip
+ANSI = _theme(
+    "turnlog-ansi",
+    "ansi_cyan",
+    {
         "text-muted": "ansi_bright_black",  # drawn as dim text, see DimGrey
         "text-disabled": "ansi_bright_black",
         "ansi-background": "ansi_default",
@@ -109,6 +84,12 @@ ANSI = Theme(
         "input-selection-foreground": "ansi_black",
         "input-selection-background": "ansi_cyan",
     },
+    foreground="ansi_default",
+    background="ansi_default",
+    success="ansi_green",
+    warning="ansi_yellow",
+    error="ansi_red",
+    ansi=True,
 )
 
 

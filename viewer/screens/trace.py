@@ -60,7 +60,7 @@ class TraceScreen(RowListScreen):
         yield self._bar
         yield self._list
         yield self._pane
-        yield KeyFooter("why")
+        yield KeyFooter()
 
     def on_resize(self, event: Resize) -> None:
         """Make the rows; where there is room, edits have their dates."""

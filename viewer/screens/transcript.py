@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,7 +35,7 @@ from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
 from viewer.screens.state import State
 from viewer.screens.subagents import Subagents
-from viewer.transcript.folds import LEVELS
+from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
 from viewer.transcript.view import TranscriptView
@@ -66,7 +67,13 @@ _IDLE = 0.02
 _FAMILY_EVERY = 3.0
 _WIDE, _LOW = 140, 16
 """Columns from which there is room for the outline, lines below which there is none for the prompt."""
+_TEXT, _OUTLINE = 160, (40, 72)
+"""Columns of the text from which differences stand side by side, and those of the outline, which has what is over."""
 _WATCH_EVERY = 0.5
+_SOON = 0.1
+"""Seconds in which most jumps are done."""
+_REST = 3.0
+"""Seconds without a move after which where one is is kept."""
 
 
 class TranscriptScreen(Screen[None]):
@@ -79,8 +86,9 @@ class TranscriptScreen(Screen[None]):
     `outline` the list of exchanges is there to begin with.
     """
 
+    TABLE = "transcript"
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, priority=binding.action == "search") for binding in bindings("transcript")
+        replace(binding, priority=binding.action == "search") for binding in bindings(TABLE)
     ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
@@ -88,7 +96,7 @@ class TranscriptScreen(Screen[None]):
     TranscriptScreen > #title { background: $surface; }
     TranscriptScreen.-low > #prompt { display: none; }
     TranscriptScreen > #reading { height: 1fr; }
-    TranscriptScreen SessionOutline { display: none; width: 40; border-left: solid $panel; }
+    TranscriptScreen SessionOutline { display: none; border-left: solid $panel; }
     TranscriptScreen.-wide.-outline SessionOutline { display: block; }
     TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
@@ -115,7 +123,7 @@ class TranscriptScreen(Screen[None]):
         self._shown = Seen(follower.session)
         self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
         self._prompt = PromptLine(self._view, id="prompt")
-        self._status, self._keys = StatusBar(id="status"), KeyFooter("transcript", id="keys")
+        self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
         self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
         self._find: FindBar | None = None
@@ -145,11 +153,8 @@ class TranscriptScreen(Screen[None]):
         return self._view.session
 
     def _say(self, text: str) -> None:
-        self.app.notify(text, markup=False, timeout=4)
-
-    def _say_if(self, problem: str) -> None:
-        if problem:
-            self._say(problem)
+        if text:
+            self.app.notify(text, markup=False, timeout=4)
 
     def _work(self, work: WorkType[None], group: str) -> None:
         """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
@@ -207,6 +212,7 @@ class TranscriptScreen(Screen[None]):
         """Lay the screen out for its size: before the first picture, which Textual's breakpoints would draw twice."""
         self.set_class(self.app.size.width >= _WIDE, "-wide")
         self.set_class(self.app.size.height < _LOW, "-low")
+        self._outline.styles.width = sorted((*_OUTLINE, self.app.size.width - _TEXT))[1]
 
     def on_mount(self) -> None:
         """Begin to read."""
@@ -289,7 +295,7 @@ class TranscriptScreen(Screen[None]):
         words = "", ""
         if self._view.following and isinstance(self._follower, Follower) and self._stream is None:
             if self._doing is None:
-                await aside(_import_doing)  # takes longer than a key may
+                await aside(partial(import_module, "viewer.screens.doing"))  # takes longer than a key may
                 from viewer.screens.doing import Doing
 
                 self._doing = Doing(self._follower)
@@ -394,8 +400,13 @@ class TranscriptScreen(Screen[None]):
             self._find.follow(moves, anew=anew)
 
     async def _idle(self) -> None:
-        """Draw ahead and colour the code on the screen, when no key has come for a moment."""
+        """Draw ahead and colour the code on the screen, when no key has come for a moment; some seconds later, keep
+        where one is: a program that is killed keeps nothing.
+        """
         while True:
+            if not await self._stirs(_REST) and self._follower.loaded:
+                self._place.keep()
+                self._state().save()
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
@@ -403,15 +414,16 @@ class TranscriptScreen(Screen[None]):
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
-            await self._quiet()
+            await self._stirs(QUIET)
             while not self._stirred.is_set() and (wanted := self._view.wanted):
                 await self._view.in_slices(self._view.highlights.work(wanted[0]))
                 self._view.coloured(wanted[0])
 
-    async def _quiet(self) -> None:
-        """Wait until nothing has moved for a moment, or something does."""
+    async def _stirs(self, seconds: float) -> bool:
+        """Wait until something moves, so long at most; returns whether something did."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stirred.wait(), QUIET)
+            await asyncio.wait_for(self._stirred.wait(), seconds)
+        return self._stirred.is_set()
 
     # -- what is said around it ------------------------------------------------------------------------------------
 
@@ -425,6 +437,7 @@ class TranscriptScreen(Screen[None]):
     def on_key(self, event: Key) -> None:
         """A person is here. The letter of a mark is taken before keys are."""
         self._view.touch()
+        self.workers.cancel_group(self, "jump")
         if self._view.at_end:
             self._place.unread.caught_up = True
         if not self._view.has_focus:
@@ -436,8 +449,7 @@ class TranscriptScreen(Screen[None]):
             self.app.call_later(self._answer_mark, answer)
 
     def _answer_mark(self, answer: Callable[[], str]) -> None:
-        if said := answer():
-            self._say(said)
+        self._say(answer())
         self._show_position()
 
     def _facts(self) -> tuple[bool, str, bool, str, str]:
@@ -518,9 +530,18 @@ class TranscriptScreen(Screen[None]):
         self._show_facts()
 
     async def action_jump(self, what: str, step: int) -> None:
-        """Jump to the next (or previous) message of a sort."""
+        """Jump to the next (or previous) message of a sort. The keys after it wait for a moment; then the next one ends
+        the search.
+        """
+        done = asyncio.Event()
+        self._work(partial(self._jump, what, step, done), "jump")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _SOON)
+
+    async def _jump(self, what: str, step: int, done: asyncio.Event) -> None:
         if not await self._jumps.to(what, step):
             self._say(f"There is no {what} {'below' if step > 0 else 'above'}.")
+        done.set()
 
     def action_return(self, step: int) -> None:
         """Go back to where the last jump began, or forward again."""
@@ -590,7 +611,7 @@ class TranscriptScreen(Screen[None]):
 
     def action_shift_level(self, step: int) -> None:
         """Unfold a level for all, or fold one."""
-        self._view.shift_level(step)
+        self._view.set_level(self._view.folds.level + step)
 
     def action_level(self, level: int) -> None:
         """Go straight to a level."""
@@ -598,11 +619,11 @@ class TranscriptScreen(Screen[None]):
 
     def action_fold_thinking(self) -> None:
         """All thinking."""
-        self._view.toggle_thinking()
+        self._view.fold_all(Folds.toggle_thinking)
 
     def action_fold_output(self) -> None:
         """All tool output."""
-        self._view.toggle_output()
+        self._view.fold_all(Folds.toggle_output)
 
     # -- copying and looking things up -----------------------------------------------------------------------------
 
@@ -687,11 +708,11 @@ class TranscriptScreen(Screen[None]):
 
     def action_subagent(self) -> None:
         """Open the subagent that the call under the cursor started."""
-        self._say_if(self.subagents.open_here())
+        self._say(self.subagents.open_here())
 
     def open_subagent(self, subagent: Subagent) -> None:
         """Show a subagent's session above this one."""
-        self._say_if(self.subagents.open(subagent))
+        self._say(self.subagents.open(subagent))
 
     def _state(self) -> State:
         """Return what is kept for the next run; a test's bare app keeps nothing."""
@@ -740,10 +761,6 @@ class TranscriptScreen(Screen[None]):
         """Show and copy the command that resumes it."""
         self._app_action("action_resume_session")
 
-    def action_help(self) -> None:
-        """The keys."""
-        self._app_action("show_help", "transcript")
-
     def _app_action(self, name: str, *arguments: object) -> None:
         """Run an action of the program around this screen. In a test's bare app there is none."""
         action = getattr(self.app, name, None)
@@ -762,7 +779,3 @@ class TranscriptScreen(Screen[None]):
             self.clear_selection()
         elif len(self.app.screen_stack) > 1:
             self.dismiss()
-
-
-def _import_doing() -> None:
-    from viewer.screens import doing as doing

@@ -83,7 +83,7 @@ class WatchScreen(RowListScreen):
         yield self._bar
         yield self._list
         yield self._empty
-        yield KeyFooter("watch", id="keys")
+        yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
         """Begin to look."""

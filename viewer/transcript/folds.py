@@ -197,17 +197,15 @@ class Folds:
         self.blocks.clear()
         self.exchanges.clear()
 
-    def toggle_thinking(self) -> bool:
-        """Open or fold all thinking; returns whether it is open now."""
+    def toggle_thinking(self) -> None:
+        """Open or fold all thinking."""
         self.thinking = self.sorts()[Sort.THINKING] < S
         self._forget(Sort.THINKING)
-        return self.thinking
 
-    def toggle_output(self) -> bool:
-        """Open or fold all tool output; returns whether it is open now."""
+    def toggle_output(self) -> None:
+        """Open or fold all tool output."""
         self.output = self.sorts()[Sort.TOOL] < S
         self._forget(Sort.TOOL, Sort.OUTPUT)
-        return self.output
 
     def _forget(self, *sorts: Sort) -> None:
         table = self.table

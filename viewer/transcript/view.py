@@ -22,7 +22,7 @@ from schemas.message import Flag
 from schemas.session import Change, Op, Session
 from schemas.values import whole
 from viewer.transcript.drawn import Drawn
-from viewer.transcript.folds import LEVELS
+from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.layout import Layout, Position
 from viewer.transcript.painting import Overlay, overlaid
 from viewer.transcript.search_text import ALL_LINES, Stretch, matches
@@ -90,29 +90,15 @@ class TranscriptView(TranscriptWindow):
         self._top = self._move(near, -row)
         self.show()
 
+    def fold_all(self, change: Callable[[Folds], object]) -> None:
+        """Change the folds of all messages."""
+        head = self.layout_of.head(self.cursor.block)
+        change(self.folds)
+        self._refold(head)
+
     def set_level(self, level: int) -> None:
-        """The same fold level for all."""
-        head = self.layout_of.head(self.cursor.block)
-        self.folds.set_level(level)
-        self._refold(head)
-
-    def shift_level(self, step: int) -> None:
-        """Unfold a level for all, or fold one; there are none beyond the first and the last."""
-        self.set_level(max(0, min(self.folds.level + step, len(LEVELS) - 1)))
-
-    def toggle_thinking(self) -> bool:
-        """All thinking; returns whether it is open now."""
-        head = self.layout_of.head(self.cursor.block)
-        opened = self.folds.toggle_thinking()
-        self._refold(head)
-        return opened
-
-    def toggle_output(self) -> bool:
-        """All tool output; returns whether it is open now."""
-        head = self.layout_of.head(self.cursor.block)
-        opened = self.folds.toggle_output()
-        self._refold(head)
-        return opened
+        """The same fold level for all; there are none beyond the first and the last."""
+        self.fold_all(lambda folds: folds.set_level(max(0, min(level, len(LEVELS) - 1))))
 
     def fold_here(self) -> None:
         """Fold or unfold the block under the cursor, or the exchange on its first line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from textual.events import Resize
@@ -122,15 +122,8 @@ class TranscriptWindow(ScrollView, can_focus=True):
 
     def _styles_now(self) -> Overlay:
         if self._overlay is None:
-            self._overlay = Overlay(
-                self.rich_style,
-                extra_style(self, "cursor"),
-                extra_style(self, "mark"),
-                extra_style(self, "match"),
-                extra_style(self, "found"),
-                extra_style(self, "unread"),
-                extra_style(self, "selection"),
-            )
+            laid = {field.name: extra_style(self, field.name) for field in fields(Overlay) if field.name != "base"}
+            self._overlay = Overlay(self.rich_style, **laid)
             self._look = replace(self._look, palette=palette_of(self))
             self._drawn.clear(self._look)
         return self._overlay
@@ -381,7 +374,7 @@ class TranscriptWindow(ScrollView, can_focus=True):
             strip = drawn.strips[line] = row_strip(drawn.block.rows[line], width, look)
             return strip
         if place.block == self.unread and line == -1:
-            return unread_strip(self._unread_since, self._look.measure, width, look)
+            return unread_strip(self._unread_since, self._look.width, width, look)
         return row_strip(None, width, look)
 
     # -- moving ----------------------------------------------------------------------------------------------------

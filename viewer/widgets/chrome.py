@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.reactive import reactive
+from textual.screen import Screen
 from textual.widget import Widget
 
 from viewer.screens.bindings import FooterItem, effective, footer_items
@@ -93,6 +94,11 @@ class ActionLine(Widget):
             at = end
         return Content.assemble(*parts)
 
+    @property
+    def acts(self) -> Widget:
+        """The one whose actions these are."""
+        return self.screen
+
     async def on_click(self, event: Click) -> None:
         """Do what the words under the pointer do."""
         offset = event.get_content_offset(self)
@@ -101,12 +107,12 @@ class ActionLine(Widget):
         for start, end, action in self._shown:
             if start <= offset.x < end:
                 event.stop()
-                await self.screen.run_action(action)
+                await self.acts.run_action(action)
                 return
 
 
 class KeyFooter(ActionLine):
-    """The keys of a screen that are worth a line, made from the one table. A click on one does what it says.
+    """The keys that act now and are worth a line, made from the one table. A click on one does what it says.
 
     What does not fit is left out whole; the key that shows all keys always stays.
     """
@@ -114,13 +120,21 @@ class KeyFooter(ActionLine):
     also: reactive[tuple[str, ...]] = reactive(())
     """Actions that do something only where one is now: their keys stand among the others meanwhile."""
 
-    def __init__(self, screen: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._screen_name = screen
+    def on_mount(self) -> None:
+        """Show other keys when others act: those of the part of the screen in which one types."""
+        self.watch(self.screen, "focused", self._others_act, init=False)
+
+    def _others_act(self) -> None:
+        self.refresh()
+
+    @property
+    def acts(self) -> Widget:
+        """The one whose keys they are."""
+        return acting(self.screen)[0]
 
     def render(self) -> Content:
         """Draw as many keys as fit."""
-        items = footer_items(effective(self._screen_name, getattr(self.app, "keymap", {})), self.also)
+        items = footer_items(effective(acting(self.screen)[1], getattr(self.app, "keymap", {})), self.also)
         pieces: list[tuple[str, str, str]] = []
         for item in fitting(items, self.content_size.width):
             if pieces:
@@ -129,6 +143,12 @@ class KeyFooter(ActionLine):
                 pieces.append((f"{key} ", "bold $accent", action))
             pieces.append((item.label, "$text-muted", item.actions[-1]))
         return self.assemble(pieces)
+
+
+def acting(screen: Screen[Any]) -> tuple[Widget, str]:
+    """Return the one whose keys act, and their table: what has the focus, or the nearest around it that has one."""
+    nodes = (screen.focused or screen).ancestors_with_self
+    return next((node, table) for node in nodes if isinstance(node, Widget) and (table := getattr(node, "TABLE", "")))
 
 
 class FacetLine(ActionLine):
@@ -160,5 +180,5 @@ def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:
     kept = list(items)
     while kept and sum(item.width for item in kept) + _GAP * (len(kept) - 1) > width:
         # The last one of those that matter least; the key that shows all keys goes last of all.
-        kept.remove(max(reversed(kept), key=lambda item: ("help" not in item.actions, item.rank)))
+        kept.remove(max(reversed(kept), key=lambda item: ("app.help" not in item.actions, item.rank)))
     return kept

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 
 class RowList(ScrollView, can_focus=False):
@@ -176,16 +177,11 @@ class RowList(ScrollView, can_focus=False):
         return super().render_lines(crop)
 
 
-class RowListScreen(Screen[None]):
-    """A screen whose keys move the cursor of the one list of rows on it."""
+class RowListKeys(Widget):
+    """Whatever holds one list of rows, whose cursor its keys move."""
 
     TABLE: ClassVar[str]
     """The table of its keys (viewer/screens/keys.py)."""
-
-    def action_help(self) -> None:
-        """Show the keys."""
-        app: Any = self.app  # by no name of its type, which knows screens that have such lists
-        app.show_help(self.TABLE)
 
     def action_cursor_down(self) -> None:
         self.query_one(RowList).move(1)
@@ -204,6 +200,10 @@ class RowListScreen(Screen[None]):
 
     def action_bottom(self) -> None:
         self.query_one(RowList).last()
+
+
+class RowListScreen(RowListKeys, Screen[None]):
+    """A screen whose keys move the cursor of the one list of rows on it."""
 
 
 def on_background(strip: Strip, background: Style) -> Strip:
