@@ -67,12 +67,12 @@ class Talk:
         return True
 
     def _may_become(self, row: int, kind: Kind) -> bool:
-        """Return whether a message can be said again as one of that kind: no tool use, no prompt that would open an
-        exchange before the last one. Something else under its id is a message of its own.
+        """Return whether a message can be said again as one of that kind: what it was, or what became of a text that
+        waited, which opens no exchange before the last one. Something else under its id is a message of its own.
         """
         messages, before = self.session.messages, self.session.messages.kind[row]
         late = kind is Kind.PROMPT and messages.exchange[row] < len(self.session.exchanges) - 1
-        return before == kind or not (late or _TOOL in (before, kind))
+        return before == kind or (before == Kind.STEER and kind is not Kind.TOOL and not late)
 
     def _row(self, say: Say) -> int:
         return say.row if say.row >= 0 or not say.id else self.rows.named.get(say.id, -1)
