@@ -116,7 +116,7 @@ def test_an_export_that_is_ended_leaves_no_file(tmp_path: Path, number: signal.S
     place.mkdir()
     command = [sys.executable, "-m", "viewer", "export", path, "-o", place / "out.md"]
     with subprocess.Popen(command, env=machine.env, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: any(place.iterdir()))
+        wait_until(lambda: any(file.stat().st_size for file in place.iterdir()))  # what it needs is imported
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (128 + number, b"")
