@@ -51,6 +51,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # the tests stay to the end: garbage need not be looked for among them
 
 
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder. pytest's own looks through those of all tests before it for a name that is free."""
+    folder = tmp_path_factory.getbasetemp() / f"test-{next(_number)}"
+    folder.mkdir()
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder that nobody has used; it is not there until something is written below it."""

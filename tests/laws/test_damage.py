@@ -34,7 +34,7 @@ from tests.schemas.test_conformance import _JUNK, _damage, _places
 AGENTS: dict[str, Any] = {name: agent for name, agent in providers().items() if isinstance(agent, Agent)}
 STREAMS = ("droid", "kimi-code", "vibe")
 MANY = {name: agent for name, agent in AGENTS.items() if isinstance(agent, Database | Document | Tree)}
-ROUNDS = 20
+ROUNDS = 12
 
 
 def _fixtures(name: str) -> Any:
@@ -71,12 +71,22 @@ def _spoilt(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_any_value_may_stand_in_any_field_of_a_record(name: str, tmp_path: Path) -> None:
-    agent = AGENTS[name]
+    agent, tried = AGENTS[name], set[str]()
     for sample in _fixtures(name).samples(tmp_path):
         for record in _records(_read(sample.path)):
-            if len(json.dumps(record)) < 2000:
+            if len(json.dumps(record)) < 2000 and (shape := repr(_shape(record))) not in tried:
+                tried.add(shape)
                 for spoilt in _spoilt(record):
                     _try(agent, spoilt)
+
+
+def _shape(value: Any, key: object = "") -> Any:
+    """What one record has in common with another: its fields and their types, and what is said of types and tools."""
+    if isinstance(value, dict):
+        return {name: _shape(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_shape(item) for item in value]
+    return value if key in ("type", "kind", "role", "name", "tool", "status", "state") else type(value).__name__
 
 
 @pytest.mark.parametrize("name", STREAMS)

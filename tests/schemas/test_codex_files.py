@@ -175,7 +175,7 @@ def test_compressed_with_a_first_line_of_megabytes(tmp_path):
 def test_what_unpacks_to_no_end_is_unreadable(tmp_path, monkeypatch, end):
     monkeypatch.setattr(zst, "_ANY", 1 << 20)
     path = Rollout().user("hi").save(tmp_path / "sessions", f"rollout-2025-10-09T10-00-00-{THREAD}.jsonl.zst")
-    path.write_bytes(zstandard.compress(path.read_bytes() + end * ((200 << 20) // len(end))))
+    path.write_bytes(zstandard.compress(path.read_bytes() + end * ((80 << 20) // len(end))))
     with pytest.raises(OpenError, match=r"unreadable: [\d.]+ KB that unpack to more than [\d.]+ MB"):
         read_session(path)
     assert [file.path for file in PROVIDER.find(Location(tmp_path, "default"), [])] == [path]  # and so listed as unread

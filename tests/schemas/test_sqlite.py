@@ -88,7 +88,7 @@ def _commits(path: Path) -> int:
     return one
 
 
-@pytest.mark.parametrize(("mode", "commits"), [("WAL", 300), ("DELETE", 25), ("TRUNCATE", 25), ("PERSIST", 25)])
+@pytest.mark.parametrize(("mode", "commits"), [("WAL", 100), ("DELETE", 15), ("TRUNCATE", 15), ("PERSIST", 15)])
 def test_every_read_is_a_committed_state_while_another_process_writes(tmp_path: Path, mode: str, commits: int) -> None:
     path = tmp_path / "live.db"
     command = [sys.executable, "-c", WRITER, str(path), mode, str(commits), "7"]

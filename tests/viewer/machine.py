@@ -59,10 +59,12 @@ def _surroundings(env: dict[str, str], directory: Path, *streams: IO[str]) -> It
         time.tzset()
 
 
-def _called(arguments: list[str], directory: Path, env: dict[str, str]) -> Result:
+def _called(arguments: list[str], directory: Path, env: dict[str, str], stdin: bytes) -> Result:
     """How a command ends that is called in this process."""
     with ExitStack() as stack:
         streams = [stack.enter_context(TemporaryFile("w+", encoding="utf-8", newline="")) for _ in range(3)]
+        streams[0].buffer.write(stdin)  # type: ignore[attr-defined]
+        streams[0].seek(0)
         with _surroundings(env, directory, *streams):
             try:
                 code = run(arguments)
@@ -166,10 +168,10 @@ class Machine:
         }
 
     def run(self, *args: object, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Result:
-        """Run turnlog, in a process of its own where what Python or a pipe makes of it matters."""
+        """Run turnlog, in a process of its own where what Python makes of the environment matters."""
         arguments, directory, environment = list(map(str, args)), cwd or self.home, {**self.env, **env}
-        if not stdin and "-" not in arguments and not any(name.startswith(("PYTHON", "LC_", "TZ")) for name in env):
-            return _called(arguments, directory, environment)
+        if not any(name.startswith(("PYTHON", "LC_", "TZ")) for name in env):
+            return _called(arguments, directory, environment, stdin)
         done = subprocess.run(
             [sys.executable, "-m", "viewer", *arguments],
             input=stdin, capture_output=True, cwd=directory, env=environment, timeout=LIMIT, check=False,

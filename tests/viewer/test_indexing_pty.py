@@ -112,11 +112,11 @@ def test_no_process_stays_when_a_command_is_ended_while_it_indexes(machine: Mach
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
 def test_an_export_that_is_ended_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
     machine, place = Machine(tmp_path / "home"), tmp_path / "exports"
-    path = machine.session("00000000-0000-4000-8000-000000000000", ["why " * 50, "because " * 500] * 8000)
+    path = machine.session("00000000-0000-4000-8000-000000000000", ["why " * 50, "because " * 500] * 3000)
     place.mkdir()
     command = [sys.executable, "-m", "viewer", "export", path, "-o", place / "out.md"]
     with subprocess.Popen(command, env=machine.env, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: any(place.iterdir()))
+        wait_until(lambda: any(file.stat().st_size for file in place.iterdir()))  # what it needs is imported
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (128 + number, b"")

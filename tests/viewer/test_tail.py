@@ -585,7 +585,7 @@ def test_a_stream_that_was_cut_off_is_printed_and_said(start):
     assert err == "turnlog: -: line 4 could not be read: the last line is unfinished\n"
 
 
-@pytest.mark.parametrize("command", [(), ("tail",), ("show",), ("export",), ("usage",)])
+@pytest.mark.parametrize("command", [("tail",), ("show",)])
 def test_what_is_no_session_is_said_without_the_temporary_name(machine, command):
     result = machine.run(*command, "-", stdin=b"hello\n")
     assert (result.code, result.out) == (2, "")

@@ -35,7 +35,7 @@ def mixed(seed: int, *, rewound: bool) -> Hand:
     """A session of random messages, some of them taken back."""
     hand, choose = Hand(), random.Random(seed)
     hand.prompt("begin")
-    for n in range(99):
+    for n in range(70):
         flags = choose.choice([Flag(0), Flag(0), Flag.REWOUND if rewound else Flag(0)])
         match choose.randrange(6):
             case 0:

@@ -59,20 +59,19 @@ class Talk:
         if say.kind is _UNKNOWN:
             say.label = say.label or self._type_of(record[3])
             self.session.unknown[one_line(say.label, 80)] += 1
-        row = self._row(say) if say.id or say.row >= 0 else -1
-        if row >= 0 and (say.row >= 0 or self._may_become(row, say.kind)):
+        row = self.rows.named.get(say.id, -1)
+        if row >= 0 and self._may_become(row, say.kind):
             self.again(row, record, number, say)
         else:
             self.add(record, number, say)
         return True
 
     def _may_become(self, row: int, kind: Kind) -> bool:
-        """Return whether a message can be said again as one of that kind: no tool use, no prompt that would open an
-        exchange before the last one. Something else under its id is a message of its own.
-        """
+        """Return whether a message can be said again as one of that kind; else what has its id is one of its own."""
+        # Only a text that waited in a queue becomes something else, and no prompt before the last exchange.
         messages, before = self.session.messages, self.session.messages.kind[row]
         late = kind is Kind.PROMPT and messages.exchange[row] < len(self.session.exchanges) - 1
-        return before == kind or not (late or _TOOL in (before, kind))
+        return before == kind or (before == Kind.STEER and kind is not Kind.TOOL and not late)
 
     def _row(self, say: Say) -> int:
         return say.row if say.row >= 0 or not say.id else self.rows.named.get(say.id, -1)
