@@ -151,4 +151,4 @@ def test_through_a_pipe_the_sums_of_all_of_it_come_last(machine: Machine) -> Non
     rows = [line for line in shown if line.startswith("  2026-03-04 09:00 opus-4.5")]
     assert len(rows) == 4000
     (total,) = (line for line in shown if line.lstrip().startswith("total"))
-    assert total.split()[1] == "4,000" and shown.index(total) > shown.index(rows[-1])
+    assert "4,000" in total.split() and shown.index(total) > shown.index(rows[-1])
