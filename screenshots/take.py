@@ -35,9 +35,9 @@ from viewer.edits.session import changes_of  # noqa: E402
 from viewer.edits.trace import trace  # noqa: E402
 from viewer.follow.follower import Follower  # noqa: E402
 from viewer.screens.app import TurnlogApp  # noqa: E402
-from viewer.screens.bindings import Config  # noqa: E402
 from viewer.screens.browser import BrowserScreen  # noqa: E402
 from viewer.screens.compare import CompareScreen  # noqa: E402
+from viewer.screens.config_keys import Config  # noqa: E402
 from viewer.screens.diff import DiffScreen  # noqa: E402
 from viewer.screens.filter import Filter  # noqa: E402
 from viewer.screens.trace import TraceScreen  # noqa: E402

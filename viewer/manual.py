@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from viewer.cli import COMMANDS, turnlog
-from viewer.screens.bindings import key_name
+from viewer.screens.config_keys import key_name
 from viewer.screens.keys import BROWSER, FIND, TRANSCRIPT
 
 _HELP = (("-h, --help", "Show the help; behind a command's name that of the command."),)

@@ -10,8 +10,8 @@ from rich.style import Style
 
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import FULL_LINES, SHORT_LINES, Fold
-from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Act, Row, crop, width_of
+from renderers.terminal.styles import Palette
 
 PROSE = 100
 """Prose is wrapped here at the latest."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.segment import Segment
 
-from renderers.terminal.palette import Palette
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, plain, width_of, wrap
+from renderers.terminal.styles import Palette
 
 _LEAST = MIN_WIDTH
 _GAP = " │ "

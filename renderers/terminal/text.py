@@ -8,8 +8,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
-from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, slice_spans, width_of
+from renderers.terminal.styles import Palette
 from schemas.clean import Run, Sgr
 from schemas.slices import Slice
 

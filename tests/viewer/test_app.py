@@ -20,8 +20,8 @@ from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from tests.waiting import until
 from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
-from viewer.screens.bindings import TABLES, Config, ConfigError, footer_items
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.config_keys import TABLES, Config, ConfigError, footer_items
 from viewer.screens.dialog import MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme

@@ -21,8 +21,8 @@ from tests.waiting import until
 from viewer.follow.follower import Follower
 from viewer.index.library import Library
 from viewer.screens.app import TurnlogApp
-from viewer.screens.bindings import Config
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.config_keys import Config
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

@@ -9,8 +9,8 @@ from tests.viewer.shelf import HERE, NOW, HandLibrary, summary
 from tests.viewer.transcripts import Written, story
 from tests.waiting import until
 from viewer.screens.app import TurnlogApp
-from viewer.screens.bindings import TABLES, Config, key_name
 from viewer.screens.browser import BrowserScreen
+from viewer.screens.config_keys import TABLES, Config, key_name
 from viewer.screens.dialog import Dialog, KeysTable
 from viewer.screens.help import HelpScreen
 from viewer.screens.transcript import TranscriptScreen
@@ -42,7 +42,7 @@ def test_the_readme_says_of_each_key_what_the_help_says(table: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("width", [10, 40, 60, 78, 200])
 def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) -> None:
-    from viewer.screens.bindings import footer_items
+    from viewer.screens.config_keys import footer_items
 
     items = footer_items(TABLES[table])
     kept = fitting(items, width)

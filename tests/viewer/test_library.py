@@ -20,8 +20,8 @@ from viewer.index import library as indexed
 from viewer.index import worker as indexing
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
-from viewer.index.scan import look_through
 from viewer.index.summary import Indexed, Summary, index_file, list_object, pack, unpack
+from viewer.index.unindexed import look_through
 from viewer.widgets.rows import Shelf
 
 

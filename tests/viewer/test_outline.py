@@ -21,7 +21,7 @@ from tests.viewer.test_transcript_place import with_subagent
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.edits.counts import EditCounts, Lines
-from viewer.screens.bindings import TABLES, footer_items
+from viewer.screens.config_keys import TABLES, footer_items
 from viewer.screens.outline_pane import OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
@@ -203,7 +203,7 @@ def test_every_line_is_as_wide_as_the_outline(prompts: list[str], width: int, li
         hand.session.exchanges[-1].errors = lines
     counts = EditCounts(hand.session)
     outline = Outline(hand.session, 0, counts, lambda n: "$12,345.00+", lambda exchange: None)
-    from renderers.terminal.palette import Palette
+    from renderers.terminal.styles import Palette
 
     for counted in (None, Lines(lines, lines)):
         with patch.object(counts, "of", return_value=counted):

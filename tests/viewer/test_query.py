@@ -18,9 +18,9 @@ from viewer.index.find import Find
 from viewer.index.fulltext import TextStore
 from viewer.index.matching import words_of
 from viewer.index.query import Marks, Query, Term, of_arguments, parse
-from viewer.index.scan import rows_in
 from viewer.index.snippets import snippet_of
 from viewer.index.texts import SessionText, names_of, text_of_session
+from viewer.index.unindexed import rows_in
 from viewer.sessions.freshness import Side
 
 

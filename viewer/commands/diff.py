@@ -121,7 +121,7 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from rich.text import Text
 
     from renderers.terminal.diff import diff_rows
-    from renderers.terminal.palette import Palette
+    from renderers.terminal.styles import Palette
 
     words = Style(reverse=True)
     palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)

@@ -37,9 +37,9 @@ from viewer.index.fulltext import (
 from viewer.index.matching import words_of
 from viewer.index.query import Facts, Query
 from viewer.index.reread import Rereader
-from viewer.index.scan import TITLE, look_through
 from viewer.index.snippets import snippet_of, snippet_of_message
 from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, touches_of
+from viewer.index.unindexed import TITLE, look_through
 
 if TYPE_CHECKING:
     from schemas.provider import Problem

@@ -23,7 +23,7 @@ from textual.screen import Screen
 from renderers.facts import format_size, plural
 from schemas.clean import one_line
 from viewer.output import short_path
-from viewer.screens.bindings import Config, ConfigError, config_path, effective
+from viewer.screens.config_keys import Config, ConfigError, config_path, effective
 from viewer.screens.state import State
 from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 from viewer.usage.breakable import break_off

@@ -26,7 +26,7 @@ from schemas.paths import source_of
 from schemas.values import text_of
 from viewer.output import short_path
 from viewer.screens.background import aside
-from viewer.screens.bindings import bindings
+from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar

@@ -8,7 +8,7 @@ from functools import partial
 from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from viewer.screens.bindings import TABLES, effective, key_name
+from viewer.screens.config_keys import TABLES, effective, key_name
 from viewer.screens.keys import Key
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from renderers.places import place_of
-from viewer.screens.bindings import effective, key_name
+from viewer.screens.config_keys import effective, key_name
 from viewer.transcript.clipboard import Copy, put_on_clipboard, redacted, redacted_text
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.view import TranscriptView

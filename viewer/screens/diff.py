@@ -34,7 +34,7 @@ from viewer.edits.words import chain, counts, did, notes, shown_name
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
-from viewer.screens.bindings import bindings
+from viewer.screens.config_keys import bindings
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line

@@ -25,7 +25,7 @@ from renderers.facts import plural
 from viewer.index.find import Answer, Find
 from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
-from viewer.screens.bindings import bindings
+from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.hits import HitList, Line

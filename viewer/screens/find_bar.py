@@ -21,7 +21,7 @@ from textual.widgets import Input, Static
 from schemas.clean import one_line
 from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
-from viewer.screens.bindings import bindings, effective, key_name
+from viewer.screens.config_keys import bindings, effective, key_name
 from viewer.screens.filter import Line
 from viewer.transcript.find import Finder
 from viewer.transcript.jumps import Jumps

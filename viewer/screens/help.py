@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from viewer.output import short_path
-from viewer.screens.bindings import config_path, key_name
+from viewer.screens.config_keys import config_path, key_name
 from viewer.screens.dialog import SCROLL_KEYS, Dialog, KeysTable
 from viewer.screens.keys import Key
 

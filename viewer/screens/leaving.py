@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from viewer.screens.bindings import key_name
+from viewer.screens.config_keys import key_name
 from viewer.screens.dialog import Dialog, KeysTable
 from viewer.screens.keys import LEAVING
 

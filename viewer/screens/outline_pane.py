@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widgets import Input
 
-from viewer.screens.bindings import bindings
+from viewer.screens.config_keys import bindings
 from viewer.screens.dialog import Dialog
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import TitleBar

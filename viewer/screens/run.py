@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewer.screens.app import TurnlogApp
-from viewer.screens.bindings import config_path, read_config
+from viewer.screens.config_keys import config_path, read_config
 from viewer.screens.state import State, state_path
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, expand_tabs
 from schemas.clean import one_line
 from viewer.edits.words import git_words, origin_words
-from viewer.screens.bindings import bindings
+from viewer.screens.config_keys import bindings
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import KeyFooter, TitleBar

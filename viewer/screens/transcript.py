@@ -29,7 +29,7 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.bindings import actions_by_key, back, bindings
+from viewer.screens.config_keys import actions_by_key, back, bindings
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace

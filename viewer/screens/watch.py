@@ -20,7 +20,7 @@ from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
-from viewer.screens.bindings import back, bindings
+from viewer.screens.config_keys import back, bindings
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does

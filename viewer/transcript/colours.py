@@ -14,7 +14,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.widget import Widget
 
-from renderers.terminal.palette import Palette
+from renderers.terminal.styles import Palette
 
 CSS = """
 TranscriptWindow {

@@ -21,8 +21,8 @@ from textual.strip import Strip
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
-from renderers.terminal.palette import Palette
 from renderers.terminal.rows import Row
+from renderers.terminal.styles import Palette
 from schemas.message import Kind
 from schemas.session import Session
 from viewer.follow.follower import SLICE

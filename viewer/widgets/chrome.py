@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from viewer.screens.bindings import FooterItem, effective, footer_items
+from viewer.screens.config_keys import FooterItem, effective, footer_items
 
 _GAP = 3
 """Blank cells between two keys of a footer."""

@@ -12,8 +12,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from renderers.facts import exchange_numbers, format_age, local_time, plural
-from renderers.terminal.palette import Palette
 from renderers.terminal.rows import crop, width_of
+from renderers.terminal.styles import Palette
 from schemas.changes import Moves
 from schemas.session import Session
 from viewer.edits.counts import EditCounts

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.binding import BindingsMap
 
-from viewer.screens.bindings import (
+from viewer.screens.config_keys import (
     TABLES,
     Config,
     ConfigError,
