@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from schemas.providers import each_provider, printers
+from schemas.providers.kit.agent import Agent
 from viewer.output import DONE, console, write_bytes, write_json
 
 
@@ -26,9 +28,6 @@ def command(as_json: bool, markdown: bool) -> int:
 
 def known() -> list[dict[str, Any]]:
     """Each agent: its id, its name, the kinds of files it keeps and prints, how it counts, and what it was tried on."""
-    from schemas.providers import each_provider, printers
-    from schemas.providers.kit.agent import Agent
-
     printed = {stream.id: [one.name for one in stream.formats] for stream in printers()}
     found = [
         {

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import click
 
+from renderers.facts import plural
+from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
 from viewer.output import DONE, console, path_text, progress, table, warn, write_json
+from viewer.sessions.compare import compare_files
+from viewer.sessions.ids import ids_of, short_ids
+from viewer.sessions.targets import Targets
 
 _ANSWER = 12
 """Lines of a last answer; --json has all of it."""
@@ -22,10 +27,6 @@ def command(a: str, b: str, as_json: bool) -> int:
     one is a fork of the other, or both are of a third, each is counted from the exchange where they part. Subagents'
     tool uses, failures and files are counted in; files are those of `turnlog diff`.
     """
-    from schemas.costs.prices import Prices
-    from viewer.sessions.compare import compare_files
-    from viewer.sessions.targets import Targets
-
     targets = Targets()
     one, other = targets.resolve(a), targets.resolve(b)
     with progress("reading") as bar:
@@ -36,9 +37,6 @@ def command(a: str, b: str, as_json: bool) -> int:
         write_json(found.to_json())
         return DONE
     from rich.text import Text
-
-    from renderers.facts import plural
-    from viewer.sessions.ids import ids_of, short_ids
 
     names = [side.session.id for side in found.sides]
     ids = short_ids(names, {*names, *ids_of(targets.found.files, targets.library)})

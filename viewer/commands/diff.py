@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import plural
+from renderers.terminal.diff import diff_rows
+from renderers.terminal.palette import Palette
 from schemas.clean import one_line
+from schemas.diffs import diff_to_json, totals
+from schemas.opening import read_session
+from schemas.paths import address_json
 from viewer.completion import target as target_completion
+from viewer.edits.patch import patch_of
+from viewer.edits.session import changes_of
+from viewer.edits.words import by, chain, counts, notes, shown_name
 from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
+from viewer.sessions.parts import part_at
+from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,11 +45,6 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     exchange, TARGET#3-5 the third to the fifth. Subagents' edits are included. Edits that failed or were denied are
     left out and counted; what a shell command changed is named, and not in the diff.
     """
-    from schemas.opening import read_session
-    from viewer.edits.session import changes_of
-    from viewer.sessions.parts import part_at
-    from viewer.sessions.targets import Targets
-
     if stat + patch + as_json > 1:
         raise CallError("diff: one of --stat, --patch and --json")
     found = Targets().resolve(target)
@@ -65,8 +71,6 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
 
 
 def _print_patch(changes: Changes) -> int:
-    from viewer.edits.patch import patch_of
-
     text, lacks = patch_of(changes, os.getcwd())
     write_bytes(text.encode("utf-8", "replace"))
     for lack in lacks:
@@ -81,10 +85,6 @@ def _print_patch(changes: Changes) -> int:
 
 def _print(screen: Console, changes: Changes, stat: bool) -> None:
     from rich.text import Text
-
-    from renderers.facts import plural
-    from schemas.diffs import totals
-    from viewer.edits.words import by, chain, counts, notes, shown_name
 
     piped = not screen.is_terminal
     for file in changes.files:
@@ -120,9 +120,6 @@ def _print_diff(screen: Console, diff: Any) -> None:
     from rich.style import Style
     from rich.text import Text
 
-    from renderers.terminal.diff import diff_rows
-    from renderers.terminal.palette import Palette
-
     words = Style(reverse=True)
     palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)
     for row in diff_rows(diff, screen.width, palette):
@@ -139,8 +136,6 @@ def _lines(added: int, removed: int) -> Any:
 
 
 def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
-    from schemas.paths import address_json
-
     return {
         "provider": session.provider,
         "id": session.id,
@@ -154,8 +149,6 @@ def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
 
 
 def _file_object(session: Session, file: FileChange) -> dict[str, Any]:
-    from schemas.diffs import diff_to_json, totals
-
     added, removed = totals(file.diffs)
     return {
         "path": file.path,

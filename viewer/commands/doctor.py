@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
+from renderers.facts import format_size, plural
+from viewer.index.library import Library
 from viewer.output import DONE, console, progress, write_json
+from viewer.sessions import doctor
 
 _SHOWN_FILES = 20
 
@@ -20,8 +23,6 @@ def command(list_formats: bool, as_json: bool) -> int:
 
     The report is made to be pasted into a bug report: it holds nothing of what sessions say.
     """
-    from viewer.sessions import doctor
-
     value: Any = doctor.formats() if list_formats else _examine()
     if as_json:
         write_json(value)
@@ -33,13 +34,10 @@ def command(list_formats: bool, as_json: bool) -> int:
 
 
 def _examine() -> dict[str, Any]:
-    from viewer.index.library import Library
-    from viewer.sessions.doctor import report
-
     library = Library()
     with progress("reading sessions") as bar:
         library.bring_up_to_date(bar)
-    return report(library)
+    return doctor.report(library)
 
 
 def _print_formats(rows: Any) -> None:
@@ -53,8 +51,6 @@ def _print_formats(rows: Any) -> None:
 
 def _print(report: dict[str, Any]) -> None:
     from rich.text import Text
-
-    from renderers.facts import format_size, plural
 
     screen = console()
 
@@ -92,8 +88,6 @@ def _looked(place: dict[str, Any]) -> str:
 
 
 def _agent_lines(agent: dict[str, Any]) -> Iterator[str]:
-    from renderers.facts import plural
-
     for place in agent["locations"]:
         what = plural(place["sessions"], "session") if place["exists"] else "not there"
         yield f"{what:<12}  {place['path']}  ({place['reason']})"
@@ -111,8 +105,6 @@ def _agent_lines(agent: dict[str, Any]) -> Iterator[str]:
 
 
 def _machine_lines(report: dict[str, Any]) -> Iterator[str]:
-    from renderers.facts import format_size
-
     size, terminal = report["index"]["size"], report["terminal"]
     yield f"index     {report['index']['path']}, {'not written' if size is None else format_size(size)}"
     limits = ", ".join(f"{name} {count:,}" for name, count in report["watchLimits"].items() if count is not None)

@@ -8,6 +8,7 @@ import click
 
 from viewer.completion import target as target_completion
 from viewer.output import DONE, warn
+from viewer.sessions.targets import STDIN, Targets
 from viewer.start import browse, open_screen
 
 
@@ -23,8 +24,6 @@ def command(target: str | None = None, follow: bool = False) -> int:
     if target is None:
         browse() if terminal else _print_newest()
         return DONE
-    from viewer.sessions.targets import STDIN, Targets
-
     if target == STDIN:
         from viewer.commands.tail import standard_input
 
@@ -42,7 +41,6 @@ def command(target: str | None = None, follow: bool = False) -> int:
 def _print_newest() -> None:
     """The newest session that has something to read, else the demo's."""
     from viewer.commands.show import print_text
-    from viewer.sessions.targets import Targets
 
     if newest := Targets().latest():
         print_text(newest.path)

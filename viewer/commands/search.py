@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import format_age, plural
 from schemas.clean import one_line
+from schemas.paths import address_json
+from viewer.index.find import Find
+from viewer.index.library import Library
+from viewer.index.query import of_arguments, parse
 from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
+from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from viewer.index.find import Answer, Find, Group, Hit
-    from viewer.index.library import Library
+    from viewer.index.find import Answer, Group, Hit
     from viewer.index.query import Query
 
 _LIMIT = 200
@@ -41,10 +46,6 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     Case and accents do not matter. role: is you, agent, thinking or tool. Prompts, answers, thinking, tool use and
     output, titles and subagents are searched. A hit's place opens it: turnlog ID#3.7.
     """  # noqa: D301 (click wants the character, not its escape)
-    from viewer.index.find import Find
-    from viewer.index.library import Library
-    from viewer.index.query import of_arguments, parse
-
     if unknown := next((word for word in words if word.startswith("--")), None):
         raise CallError(f"search: no such option: {path_text(unknown)}; a word that begins so stands in quotes")
     # In a poor locale Python takes the bytes of a letter apart.
@@ -101,8 +102,6 @@ def _print_json(find: Find, answer: Answer, limit: int) -> int:
 
 def _object(group: Group, hit: Hit) -> dict[str, Any]:
     """A row of `search --json`; a title has no message."""
-    from schemas.paths import address_json
-
     inside = hit.message >= 0
     return {
         "provider": group.provider,
@@ -122,8 +121,6 @@ def _object(group: Group, hit: Hit) -> dict[str, Any]:
 
 
 def _print(library: Library, find: Find, answer: Answer, query: Query, limit: int) -> int:
-    from viewer.sessions.ids import ids_of, short_ids
-
     screen, count = console(), 0
     short = short_ids([group.id for group in answer.groups], ids_of(library.found.files, library))
     for group, hits in _hits(find, answer, limit):
@@ -139,8 +136,6 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
 
 def _print_title(screen: Console, group: Group, listed: int) -> None:
     from rich.text import Text
-
-    from renderers.facts import format_age, plural
 
     piped = not screen.is_terminal
     screen.print()

@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.session import Change, Op
+from schemas.troubles import OpenError
 from viewer.completion import target as target_completion
+from viewer.follow.clock import Hints
+from viewer.follow.family import FollowSet, Succession, is_twin
+from viewer.follow.follower import Follower
+from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
+from viewer.follow.printer import JsonPrinter, TextPrinter, totals_lines
+from viewer.follow.text import OUTPUT_LINES
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
-from viewer.sessions.targets import STDIN
+from viewer.sessions.parts import part_at
+from viewer.sessions.targets import STDIN, Targets
+from viewer.start import open_stream
 
 if TYPE_CHECKING:
-    from viewer.follow.clock import Hints
-    from viewer.follow.family import FollowSet, Source
-    from viewer.follow.follower import Follower
-    from viewer.follow.pipe import StreamFollower
+    from viewer.follow.family import Source
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""
@@ -55,8 +61,6 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
         run_transcript(path, follow=True, loose=target is None, place=place)
         return DONE
-    from viewer.follow.follower import Follower
-
     asyncio.run(_Tail(as_json, whole, place=place).run(Follower(path, wait=True), loose=target is None))
     return DONE
 
@@ -66,13 +70,9 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     keys can come from, with all output of tools if `everything` is wanted. `follow` is run_stream's.
     """
     from viewer.commands.show import unreadable_notice
-    from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
-    from viewer.follow.printer import totals_lines
 
     spool = spool_stdin()
     if sys.stdout.isatty() and not as_json and take_terminal():
-        from viewer.start import open_stream
-
         return open_stream(spool, follow=follow)
     spool.wait_for_session()
     follower = StreamFollower(spool)
@@ -87,8 +87,6 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
 
 
 def _path(target: str | None) -> tuple[Path | None, str]:
-    from viewer.sessions.targets import Targets
-
     targets = Targets()
     if target is not None:
         found = targets.resolve(target)
@@ -109,9 +107,6 @@ class _Tail:
         stream: StreamFollower | None = None,
         place: str = "",
     ) -> None:
-        from viewer.follow.printer import JsonPrinter, TextPrinter
-        from viewer.follow.text import OUTPUT_LINES
-
         most = sys.maxsize if everything else OUTPUT_LINES
         self._printer = JsonPrinter(whole, place) if as_json else TextPrinter(whole, most, place)
         self._whole, self._stream, self._place = whole, stream, place
@@ -123,12 +118,6 @@ class _Tail:
         go on with whatever session begins in this directory. Raises OpenError for what turns out to be no session, and
         where turnlog fails on what comes.
         """
-        from schemas.troubles import OpenError
-        from viewer.follow.clock import Hints
-        from viewer.follow.family import FollowSet, Succession, is_twin
-        from viewer.follow.follower import Follower
-        from viewer.sessions.parts import part_at
-
         hints = Hints()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):

@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import iso_time, local_time, plural
+from schemas.clean import one_line
+from schemas.paths import address_json
+from schemas.provider import Problem
+from viewer.edits.history import GitError, repository_of
+from viewer.edits.trace import trace
+from viewer.edits.words import git_words, origin_words
+from viewer.index.library import Library
 from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_json
+from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from viewer.edits.trace import Origin, TracedLine
-    from viewer.index.library import Library
 
 _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 
@@ -35,11 +43,6 @@ def command(place: str, as_json: bool) -> int:
     tree of the repository, are aligned with its history. A line of which no session is known is untraced, and one
     that may be from several edits names them all.
     """
-    from schemas.provider import Problem
-    from viewer.edits.history import GitError, repository_of
-    from viewer.edits.trace import trace
-    from viewer.index.library import Library
-
     file, line = _split(place)
     problems: list[Problem] = []
     try:
@@ -95,9 +98,6 @@ def state_of(line: TracedLine) -> str:
 def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
     from rich.text import Text
 
-    from schemas.clean import one_line
-    from viewer.edits.words import git_words, origin_words
-
     screen = console()
     screen.print(Text.assemble((f"{name}:{line.number}", "bold"), f"  {line.text}"), soft_wrap=True)
     screen.print(Text(f"git   {git_words(line.commit)}", "dim"), soft_wrap=True)
@@ -112,9 +112,6 @@ def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> No
 
 def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
     from rich.text import Text
-
-    from renderers.facts import local_time, plural
-    from schemas.clean import one_line
 
     screen = console()
     names = [", ".join(map(addresses.__getitem__, line.origins)) for line in lines]
@@ -136,8 +133,6 @@ def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
 
 def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
     """The places of the edits, as TARGET takes them."""
-    from viewer.sessions.ids import ids_of, short_ids
-
     origins = {origin for line in lines for origin in line.origins}
     short = short_ids({origin.id for origin in origins}, ids_of(library.found.files, library))
     return {origin: f"{short[origin.id]}{origin.edit.place}" for origin in origins}
@@ -147,8 +142,6 @@ def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
 
 
 def _object(name: str, line: TracedLine) -> dict[str, Any]:
-    from renderers.facts import iso_time
-
     commit = line.commit
     return {
         "file": name,
@@ -167,9 +160,6 @@ def _object(name: str, line: TracedLine) -> dict[str, Any]:
 
 
 def _origin_object(origin: Origin) -> dict[str, Any]:
-    from renderers.facts import iso_time
-    from schemas.paths import address_json
-
     edit = origin.edit
     return {
         "provider": origin.provider,

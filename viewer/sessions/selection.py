@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderers.facts import plural
+from schemas.opening import OpenError, addresses_in, read_session
 from schemas.paths import source_of
+from schemas.troubles import bug
 from viewer.output import CallError, path_text, warn
+from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.session import Session
-    from viewer.sessions.targets import Target
 
 
 def chosen(given: tuple[str, ...]) -> list[Target]:
     """The sessions that the arguments mean, each once, of a database all; without any every session of this machine,
     the newest first. Raises CallError.
     """
-    from schemas.opening import addresses_in
-    from viewer.sessions.targets import Target, Targets, shown
-
     resolver = Targets()
     if given:
         found: dict[Path, Target] = {}
@@ -77,8 +77,6 @@ def each_session(
 
     A file that is no session is an OpenError where it was named (`strict`), else it is left out and said.
     """
-    from schemas.opening import OpenError, read_session
-
     sizes = [_size(target.path) for target in targets]
     before, everything = 0, sum(sizes)
     for target, size in zip(targets, sizes, strict=True):
@@ -108,9 +106,7 @@ def say_others(session: Session, path: Path) -> None:
     """Say in one line that a source holds other sessions too: those of a document stand and count as subagents of its
     first; of a database the newest is read.
     """
-    from renderers.facts import plural
     from schemas.interchange.toolpath import others_in
-    from schemas.opening import addresses_in
 
     if session.key and len(held := addresses_in(path)) > 1:
         which = f"this is the newest, name another like {path_text(held[1])}"
@@ -124,8 +120,6 @@ def failed(target: Target, error: Exception, *, strict: bool) -> None:
     """A bug that one file brings to light must not hide the figures of all the others: it is said. Raises CallError
     where the file was named.
     """
-    from schemas.troubles import bug
-
     reason = f"{target.shown_path}: {bug(error)}"
     if strict:
         raise CallError(reason) from error

@@ -11,6 +11,7 @@ from schemas.costs.responses import Response, Tally, each_once, rounded_cost, ta
 from schemas.json_output import json_bytes
 from schemas.paths import address_json
 from viewer.output import console, short_path
+from viewer.sessions.ids import ids_on_this_machine
 from viewer.sessions.selection import each_session, failed, in_order_made, say_others
 from viewer.usage.spending import Spending, Taken, numbered_prompts
 from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
@@ -80,8 +81,6 @@ class Report:
 
     def _is_known(self, session_id: str) -> bool:
         """Tell whether a session is among those that are read, or on this machine."""
-        from viewer.sessions.ids import ids_on_this_machine
-
         if session_id not in self._known and not self._looked:
             self._known |= ids_on_this_machine()
             self._looked = True
