@@ -8,7 +8,7 @@ import click
 
 from schemas.providers import each_provider, printers
 from schemas.providers.kit.agent import Agent
-from viewer.output import DONE, console, write_bytes, write_json
+from viewer.output import DONE, console, say, write_bytes, write_json
 
 
 @click.command("agents")
@@ -62,13 +62,11 @@ def _tried(row: dict[str, Any]) -> str:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    from rich.text import Text
-
     screen = console()
     for row in rows:
-        screen.print(Text.assemble((row["name"], "bold"), f"  {row['id']}"), soft_wrap=True)
+        say(screen, (row["name"], "bold"), f"  {row['id']}")
         for name in row["formats"]:
-            screen.print(Text(f"  {name}"), soft_wrap=True)
-        screen.print(Text(f"  {row['counting']}"), soft_wrap=True)
-        screen.print(Text(f"  {_tried(row)}"), soft_wrap=True)
+            say(screen, f"  {name}")
+        say(screen, f"  {row['counting']}")
+        say(screen, f"  {_tried(row)}")
         screen.print()

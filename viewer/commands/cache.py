@@ -11,7 +11,7 @@ from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
 from viewer.index.library import Library
-from viewer.output import DONE, NO, console, progress, table, warn, write_json
+from viewer.output import DONE, NO, console, progress, say, table, warn, write_json
 from viewer.sessions.ids import ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.cache import Breaks
@@ -93,4 +93,4 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     if answer["unpriced"]:
         notes.append(f"no price for {some(answer['unpriced'], 6)}: not in the cost")
     for note in notes:
-        screen.print(Text(note, "dim"), soft_wrap=True)
+        say(screen, (note, "dim"))

@@ -7,7 +7,7 @@ import click
 from renderers.facts import plural
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
-from viewer.output import DONE, console, path_text, progress, table, warn, write_json
+from viewer.output import DONE, console, progress, say, table, warn_of, write_json
 from viewer.sessions.compare import compare_files
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.sessions.targets import Targets
@@ -31,8 +31,7 @@ def command(a: str, b: str, as_json: bool) -> int:
     one, other = targets.resolve(a), targets.resolve(b)
     with progress("reading") as bar:
         found = compare_files(one, other, Prices(), bar)
-    for problem in found.failed:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of(found.failed)
     if as_json:
         write_json(found.to_json())
         return DONE
@@ -52,7 +51,7 @@ def command(a: str, b: str, as_json: bool) -> int:
         lines = side.answer.strip("\n").split("\n") if side.answer else ["(nothing was said)"]
         screen.print(Text(f"\nlast answer of {ids[side.session.id]}", "bold"))
         for line in lines[:_ANSWER]:
-            screen.print(Text(line), soft_wrap=True)
+            say(screen, line)
         if len(lines) > _ANSWER:
             screen.print(Text(f"… {plural(len(lines) - _ANSWER, 'more line')}", "dim"))
     return DONE

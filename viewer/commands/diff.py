@@ -13,14 +13,14 @@ from renderers.terminal.diff import diff_rows
 from renderers.terminal.palette import Palette
 from schemas.clean import one_line
 from schemas.diffs import diff_to_json, totals
-from schemas.opening import read_session
 from schemas.paths import address_json
 from viewer.completion import target as target_completion
 from viewer.edits.patch import patch_of
 from viewer.edits.session import changes_of
 from viewer.edits.words import by, chain, counts, notes, shown_name
-from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
+from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
 from viewer.sessions.parts import part_at
+from viewer.sessions.selection import opened
 from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
@@ -48,15 +48,10 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     if stat + patch + as_json > 1:
         raise CallError("diff: one of --stat, --patch and --json")
     found = Targets().resolve(target)
-    with progress("reading") as bar:
-        session = read_session(found.path, bar)
-    try:
-        messages = None
-        if (part := part_at(session, found.place)) is not None:
-            messages = part.messages(session)
-        changes = changes_of(session, messages)
-        for problem in changes.problems:
-            warn(f"{path_text(problem.path)}: {problem.reason}")
+    with opened(found.path) as session:
+        part = part_at(session, found.place)
+        changes = changes_of(session, None if part is None else part.messages(session))
+        warn_of(changes.problems)
         if as_json:
             write_json(_object(session, found.place, changes))
         elif patch:
@@ -66,8 +61,6 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
         else:
             warn("no file was changed")
         return DONE if changes.files or changes.commands else NO
-    finally:
-        session.close()
 
 
 def _print_patch(changes: Changes) -> int:
@@ -92,16 +85,16 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
         if file.stages:
             line.append("  ").append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
-        screen.print(line, soft_wrap=True)
+        say(screen, line)
         for one in chain(file):
             screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
     for command_ in changes.commands:
-        screen.print(Text(f"any file may be changed by {by(command_)}", "dim"), soft_wrap=True)
+        say(screen, (f"any file may be changed by {by(command_)}", "dim"))
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
         total.append(f"  left out: {counts(left_out)}", "dim")
-    screen.print(total, soft_wrap=True)
+    say(screen, total)
     if stat:
         return
     for file in changes.files:
@@ -118,12 +111,11 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
 def _print_diff(screen: Console, diff: Any) -> None:
     from rich.style import Style
-    from rich.text import Text
 
     words = Style(reverse=True)
     palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)
     for row in diff_rows(diff, screen.width, palette):
-        screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
+        say(screen, *((one.text, one.style or "") for one in row.segments))
 
 
 def _lines(added: int, removed: int) -> Any:

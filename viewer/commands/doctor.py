@@ -9,7 +9,7 @@ import click
 
 from renderers.facts import format_size, plural
 from viewer.index.library import Library
-from viewer.output import DONE, console, progress, write_json
+from viewer.output import DONE, console, progress, say, write_json
 from viewer.sessions import doctor
 
 _SHOWN_FILES = 20
@@ -27,7 +27,10 @@ def command(list_formats: bool, as_json: bool) -> int:
     if as_json:
         write_json(value)
     elif list_formats:
-        _print_formats(value)
+        screen = console()
+        for row in value:
+            say(screen, (row["format"], "bold"))
+            say(screen, f"  told by {row['toldBy']}")
     else:
         _print(value)
     return DONE
@@ -40,47 +43,33 @@ def _examine() -> dict[str, Any]:
     return doctor.report(library)
 
 
-def _print_formats(rows: Any) -> None:
-    from rich.text import Text
-
-    screen = console()
-    for row in rows:
-        screen.print(Text(row["format"], "bold"), soft_wrap=True)
-        screen.print(Text(f"  told by {row['toldBy']}"), soft_wrap=True)
-
-
 def _print(report: dict[str, Any]) -> None:
-    from rich.text import Text
-
     screen = console()
-
-    def say(text: str, style: str = "") -> None:
-        screen.print(Text(text, style), soft_wrap=True)
 
     libraries = ", ".join(f"{name} {version or 'missing'}" for name, version in report["libraries"].items())
-    say(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
+    say(screen, f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
     here = [agent for agent in report["agents"] if any(place["exists"] for place in agent["locations"])]
     for agent in here:
         found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}" if agent["sessions"] else "none"
         unread = f"; {plural(agent['unread'], 'session')} cannot be read" if agent["unread"] else ""
         screen.print()
-        screen.print(Text.assemble((agent["name"], "bold"), f"  {found}{unread}"), soft_wrap=True)
+        say(screen, (agent["name"], "bold"), f"  {found}{unread}")
         for line in _agent_lines(agent):
-            say(f"  {line}")
+            say(screen, f"  {line}")
     if others := [agent for agent in report["agents"] if agent["locations"] and agent not in here]:
         screen.print()
-        say("Not on this machine", "bold")
+        say(screen, ("Not on this machine", "bold"))
         for agent in others:
-            say(f"  {agent['name']}: {', '.join(_looked(place) for place in agent['locations'])}")
+            say(screen, f"  {agent['name']}: {', '.join(_looked(place) for place in agent['locations'])}")
     if report["problems"]:
         screen.print()
-        say("Problems", "bold")
+        say(screen, ("Problems", "bold"))
         for problem in report["problems"]:
             times = f" ({problem['times']} times)" if problem["times"] > 1 else ""
-            say(f"  {problem['path']}: {problem['reason']}{times}")
+            say(screen, f"  {problem['path']}: {problem['reason']}{times}")
     screen.print()
     for line in _machine_lines(report):
-        say(line)
+        say(screen, line)
 
 
 def _looked(place: dict[str, Any]) -> str:

@@ -13,13 +13,13 @@ import click
 
 from renderers.facts import plural
 from renderers.options import MAX_COMMENT, Include
-from schemas.opening import OpenError, family, read_session, read_subagent
+from schemas.opening import OpenError, family, read_subagent
 from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
-from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+from viewer.output import DONE, NO, CallError, path_text, short_path, warn, write_bytes
 from viewer.sessions.parts import part_at
-from viewer.sessions.selection import say_others
+from viewer.sessions.selection import opened, say_others, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
@@ -118,14 +118,11 @@ def command(
 
 def _listed(words: tuple[str, ...], here: bool, agent: str | None, since: str | None) -> list[Target]:
     """The sessions that `turnlog list` would show."""
-    from viewer.commands.list import list_filter, report_problems
+    from viewer.commands.list import list_filter
     from viewer.index.library import Library
 
     chosen, library = list_filter(words, here, agent, since, False), Library()
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
-    report_problems(library)
-    return [Target(summary.path, str(summary.path)) for summary in library.all() if chosen(summary)]
+    return [Target(summary.path, str(summary.path)) for summary in up_to_date(library).all() if chosen(summary)]
 
 
 class _Export:
@@ -171,9 +168,7 @@ class _Export:
         from renderers.redact import Redactor
         from schemas.interchange.toolpath import merges_in
 
-        with progress("reading") as bar:
-            session = read_session(target.path, bar)
-        try:
+        with opened(target.path) as session:
             part = part_at(session, target.place)
             say = self._losses.append if quiet else warn
             say_others(session, target.path)
@@ -199,8 +194,6 @@ class _Export:
             if redactor is not None:
                 self._secrets += redactor.counts
             return place
-        finally:
-            session.close()
 
     def _name_in(self, folder: str, session: Session, at: str) -> Path:
         """The file of a session in a folder, which is made: the one that is there, else one named anew."""

@@ -25,8 +25,7 @@ def command(clear: bool, as_json: bool) -> int:
     if clear:
         return _clear(library)
     with progress("reading sessions") as bar:
-        for _ in library.refresh(bar):
-            pass
+        library.bring_up_to_date(bar)
     facts = _facts(library)
     if as_json:
         write_json(facts)

@@ -15,7 +15,7 @@ from schemas.paths import address_json
 from viewer.index.find import Find
 from viewer.index.library import Library
 from viewer.index.query import of_arguments, parse
-from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
+from viewer.output import DONE, NO, CallError, console, path_text, progress, say, short_path, warn, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
                 bar(missing - answer.missing, missing)
         assert answer is not None
         count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
-        for problem in [*library.found.problems, *find.problems]:
-            warn(f"{path_text(problem.path)}: {problem.reason}")
+        warn_of([*library.found.problems, *find.problems])
     finally:
         find.close()
     if reason := library.text_problem or answer.note:
@@ -144,7 +143,7 @@ def _print_title(screen: Console, group: Group, listed: int) -> None:
     age = format_age(time.time() - group.updated)
     hits = f"{listed:,} of " * (listed < group.hits) + plural(group.hits, "hit")
     facts = (group.provider, one_line(short_path(group.path), 4096), age, hits)
-    screen.print(Text(" · ".join(facts), "dim"), soft_wrap=True)
+    say(screen, (" · ".join(facts), "dim"))
 
 
 def _print_hit(screen: Console, hit: Hit, address: str, *, of_files: bool) -> None:
@@ -159,7 +158,7 @@ def _print_hit(screen: Console, hit: Hit, address: str, *, of_files: bool) -> No
     place = Text(f"  {address:<16}  {one_line(hit.who, 12):<9}", "dim")
     if not screen.is_terminal:
         # A hit a line, for whatever reads them next.
-        screen.print(Text.assemble(place, "  ", shown), soft_wrap=True)
+        say(screen, place, "  ", shown)
         return
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(no_wrap=True)

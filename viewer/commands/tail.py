@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import click
 from schemas.session import Change, Op
 from schemas.troubles import OpenError
 from viewer.completion import target as target_completion
-from viewer.follow.clock import Hints
+from viewer.follow.clock import Hints, call_at_signals
 from viewer.follow.family import FollowSet, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
@@ -120,9 +119,7 @@ class _Tail:
         """
         hints = Hints()
         loop = asyncio.get_running_loop()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
-                loop.add_signal_handler(name, self._stop, hints)
+        call_at_signals(partial(self._stop, hints))
         family = FollowSet(follower, whole=self._whole)
         following = Succession(family.main.session, loose=loose)
         said = ""

@@ -15,9 +15,9 @@ from viewer.completion import target as target_completion
 from viewer.dates import since as beginning
 from viewer.dates import until as end
 from viewer.index.library import Library
-from viewer.output import DONE, NO, console, progress, warn, write_bytes, write_json
+from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, write_json
 from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
-from viewer.sessions.selection import chosen, in_order_made
+from viewer.sessions.selection import chosen, in_order_made, up_to_date
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
 from viewer.usage.price_book import load
 from viewer.usage.report import Report
@@ -104,7 +104,7 @@ def _print_sums(
             found = spending.from_files(files, ledger, bar, strict=bool(targets))
             rows, total = rows_by(kind, found, keep=explain)
     else:
-        library = _library()
+        library = up_to_date(Library())
         if not library.all() and not as_json:
             warn("no sessions found (turnlog doctor says where it looked)")
             return NO
@@ -127,7 +127,8 @@ def _print_sums(
         print_explanation(screen, rows, totals, explanation, prices)
     else:
         _print_table(screen, kind, rows, totals)
-    _say(screen, [*notes, *unpriced_note(total), *copies_note(spending.copies)])
+    for note in (*notes, *unpriced_note(total), *copies_note(spending.copies)):
+        say(screen, (note, "dim"))
     return DONE
 
 
@@ -148,16 +149,6 @@ def _nothing(filters: Filters, projects: set[str | None]) -> str:
         asked = one_line(filters.project, 80)
         return f"no session of project {asked}; there {f'are {there}' if there else 'is none'}"
     return "no token figures" + (" left by the filters" if any(filters) else "")
-
-
-def _library() -> Library:
-    from viewer.commands.list import report_problems
-
-    library = Library()
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
-    report_problems(library)
-    return library
 
 
 def _machine_notes(library: Library) -> list[str]:
@@ -208,10 +199,3 @@ def _print_table(screen: Console, kind: str, rows: list[Row], totals: list[tuple
         table.total(label, total.usage, cost_cell(total))
     table.print(screen)
     screen.print()
-
-
-def _say(screen: Console, notes: list[str]) -> None:
-    from rich.text import Text
-
-    for note in notes:
-        screen.print(Text(note, "dim"), soft_wrap=True)

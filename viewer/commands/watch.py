@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -15,6 +14,7 @@ import click
 from renderers.facts import iso_time, local_time
 from schemas.clean import one_line
 from schemas.paths import address_json
+from viewer.follow.clock import call_at_signals
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, write_json
 from viewer.start import draw_where_people_look
 from viewer.usage.costs import load
@@ -66,10 +66,8 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
 
 async def _watch(watch: Watch, printer: _Printer, notices: Notices) -> None:
     """Print changes until a signal comes or the reader of standard output goes away."""
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
-            loop.add_signal_handler(name, stopped.set)
+    stopped = asyncio.Event()
+    call_at_signals(stopped.set)
     pricing = asyncio.create_task(asyncio.to_thread(load))
     working = asyncio.create_task(_print(watch, printer, notices))
     stopping = asyncio.create_task(_until_gone(stopped))

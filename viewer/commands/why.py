@@ -19,13 +19,11 @@ from viewer.edits.history import GitError, repository_of
 from viewer.edits.trace import trace
 from viewer.edits.words import git_words, origin_words
 from viewer.index.library import Library
-from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_json
+from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from viewer.edits.trace import Origin, TracedLine
 
 _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
@@ -53,8 +51,7 @@ def command(place: str, as_json: bool) -> int:
             lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:
         raise CallError(f"{path_text(file)}: {error}") from None
-    for problem in [*library.found.problems, *problems]:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of([*library.found.problems, *problems])
     if line is not None:
         if not 0 < line <= len(lines):
             raise CallError(f"{path_text(file)}: there is no line {line}; it has {len(lines)}")
@@ -96,18 +93,17 @@ def state_of(line: TracedLine) -> str:
 
 
 def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
-    from rich.text import Text
 
     screen = console()
-    screen.print(Text.assemble((f"{name}:{line.number}", "bold"), f"  {line.text}"), soft_wrap=True)
-    screen.print(Text(f"git   {git_words(line.commit)}", "dim"), soft_wrap=True)
+    say(screen, (f"{name}:{line.number}", "bold"), f"  {line.text}")
+    say(screen, (f"git   {git_words(line.commit)}", "dim"))
     if not line.origins:
-        screen.print(Text("untraced: no session on this machine is known to have written it"), soft_wrap=True)
+        say(screen, "untraced: no session on this machine is known to have written it")
     elif len(line.origins) > 1:
-        screen.print(Text("one of several edits:"), soft_wrap=True)
+        say(screen, "one of several edits:")
     for origin in line.origins:
-        screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
-        screen.print(Text(f"edit  {origin_words(origin, addresses[origin])}", "dim"), soft_wrap=True)
+        say(screen, ("you   ", "dim"), (one_line(origin.prompt, 300), "bold"))
+        say(screen, (f"edit  {origin_words(origin, addresses[origin])}", "dim"))
 
 
 def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
@@ -126,9 +122,9 @@ def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
     screen.print()
     for origin, count in Counter(origin for line in lines for origin in line.origins).items():
         facts = f"{addresses[origin]}  {origin.provider}  {plural(count, 'line')}  {one_line(origin.prompt, 200)}"
-        screen.print(Text(facts), soft_wrap=True)
+        say(screen, facts)
     untraced = sum(not line.origins for line in lines)
-    screen.print(Text(f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"), soft_wrap=True)
+    say(screen, (f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"))
 
 
 def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,13 @@ from renderers.facts import plural
 from schemas.opening import OpenError, addresses_in, read_session
 from schemas.paths import source_of
 from schemas.troubles import bug
-from viewer.output import CallError, path_text, warn
+from viewer.output import CallError, path_text, progress, warn, warn_of
 from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.session import Session
+    from viewer.index.library import Library
 
 
 def chosen(given: tuple[str, ...]) -> list[Target]:
@@ -33,8 +35,7 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
                 if found.setdefault(path, Target(path, one.given, one.place)).place != one.place:
                     raise CallError(f"{shown(one.given)}: a session is named once, with one place or a range: #3-5")
         return list(found.values())
-    for problem in resolver.found.problems:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of(resolver.found.problems)
     return [Target(file.path, str(file.path)) for file in resolver.found.files]
 
 
@@ -100,6 +101,23 @@ def each_session(
             yield target, session
         finally:
             session.close()
+
+
+def up_to_date(library: Library) -> Library:
+    """An index after it was brought up to date under a bar; folders that could not be looked into are said."""
+    with progress("reading sessions") as bar:
+        library.bring_up_to_date(bar)
+    warn_of(library.found.problems)
+    return library
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Session]:
+    """The session at an address for the time of a block, read under a bar."""
+    with progress("reading") as bar:
+        session = read_session(path, bar)
+    with closing(session):
+        yield session
 
 
 def say_others(session: Session, path: Path) -> None:

@@ -23,7 +23,6 @@ from schemas.clean import one_line
 from schemas.paths import source_of
 from schemas.provider import SessionFile
 from viewer.output import CallError, path_text, progress
-from viewer.sessions.discover import discover
 from viewer.sessions.newest import newest, newest_here, real_id
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ class Targets:
     def found(self) -> Found:
         """The outcome of discovery."""
         if self._found is None:
+            from viewer.sessions.discover import discover
+
             self._found = discover()
         return self._found
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from renderers.facts import plural
 from schemas.costs.responses import Holder, Ledger, Response
 from schemas.interchange.events import event_line
-from schemas.paths import path_text
 from viewer.exporting import own_files
-from viewer.output import warn
+from viewer.output import warn, warn_of
 from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 
@@ -39,8 +38,7 @@ class EventWriter:
                 self.read |= own_files(member)
                 rows += found
             yield from self._written(self._ledger.settle(rows))
-            for problem in failed:
-                warn(f"{path_text(problem.path)}: {problem.reason}")
+            warn_of(failed)
 
     def inherited_lines(self) -> Iterator[bytes]:
         """Make lines of what forks inherited from sessions that are not among them, when all were read."""
