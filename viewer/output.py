@@ -76,17 +76,12 @@ def ending(action: Callable[[], object]) -> int:
     except _shown() as error:
         return fail(str(error))
     except OSError as error:
-        _flush_or_discard()
+        try:
+            sys.stdout.flush()  # what was printed before the error; where that fails, it is the error, said once
+        except OSError:
+            discard_output()
         name = f"{error.filename}: " if error.filename else ""
         return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
-
-
-def _flush_or_discard() -> None:
-    """Write out what was printed before the error; where that fails, it is the error, and it is said once."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        discard_output()
 
 
 def _shown() -> tuple[type[Exception], ...]:

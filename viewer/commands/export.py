@@ -326,42 +326,34 @@ def _pieces(
     part: Part | None,
     say: Callable[[str], None],
 ) -> Iterator[bytes]:
-    load = read_subagent if include.subagents else None
-    edit = redactor.hide if redactor else None
     lost: Counter[str] = Counter()
-    if form == "json":
-        from schemas.interchange.session_data_write import to_session_data
-
-        if include.subagents:
-            for _ in family(session):
-                pass  # the document holds subagents that have been read
-        yield from to_session_data(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(say, form, lost)
-        _say_foreign(say, session)
-        return
-    if form in ("toolpath", "toolpath-jsonl"):
-        from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
-
-        if include.subagents:
-            for _ in family(session):
-                pass  # as above
-        write = to_toolpath if form == "toolpath" else to_toolpath_stream
-        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(say, form, lost)
-        return
-    if form == "agent-response":
+    edit = redactor.hide if redactor else None
+    if form in READ:
+        if form == "markdown":
+            from renderers.markdown import render
+        elif form == "html":
+            from renderers.html import render
+        else:
+            from renderers.plain import render
+        load = read_subagent if include.subagents else None
+        yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+    elif form == "agent-response":
         from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 
         yield from to_agent_response(session, edit=edit, lost=lost)
         _say_losses(say, form, lost, LOSSES)
-        return
-    if form == "markdown":
-        from renderers.markdown import render
-    elif form == "html":
-        from renderers.html import render
     else:
-        from renderers.plain import render
-    yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+        from schemas.interchange.session_data_write import to_session_data
+        from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
+
+        if include.subagents:
+            for _ in family(session):
+                pass  # the document holds subagents that have been read
+        write = {"json": to_session_data, "toolpath": to_toolpath, "toolpath-jsonl": to_toolpath_stream}[form]
+        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
+        _say_losses(say, form, lost)
+        if form == "json":
+            _say_foreign(say, session)
 
 
 def _say_losses(
