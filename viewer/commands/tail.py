@@ -18,8 +18,6 @@ from viewer.follow.clock import Hints, call_at_signals
 from viewer.follow.family import FollowSet, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
-from viewer.follow.printer import JsonPrinter, TextPrinter, totals_lines
-from viewer.follow.text import OUTPUT_LINES
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
 from viewer.sessions.parts import part_at
 from viewer.sessions.targets import STDIN, Targets
@@ -68,11 +66,12 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     """Show what comes on standard input while it comes; print it where there is no terminal to show it on or none that
     keys can come from, with all output of tools if `everything` is wanted. `follow` is run_stream's.
     """
-    from viewer.commands.show import unreadable_notice
-
     spool = spool_stdin()
     if sys.stdout.isatty() and not as_json and take_terminal():
         return open_stream(spool, follow=follow)
+    from viewer.commands.show import unreadable_notice
+    from viewer.follow.printer import totals_lines
+
     spool.wait_for_session()
     follower = StreamFollower(spool)
     asyncio.run(_Tail(as_json, whole=True, everything=everything, stream=follower).run(follower))
@@ -106,6 +105,9 @@ class _Tail:
         stream: StreamFollower | None = None,
         place: str = "",
     ) -> None:
+        from viewer.follow.printer import JsonPrinter, TextPrinter
+        from viewer.follow.text import OUTPUT_LINES
+
         most = sys.maxsize if everything else OUTPUT_LINES
         self._printer = JsonPrinter(whole, place) if as_json else TextPrinter(whole, most, place)
         self._whole, self._stream, self._place = whole, stream, place
