@@ -9,7 +9,7 @@ import click
 
 from renderers.facts import plural
 from schemas.clean import one_line
-from schemas.interchange.registry import check, guess
+from schemas.interchange.registry import NAMES, check, guess
 from schemas.json_faults import wide_encoding
 from schemas.opening import OpenError, agent_of, head_of
 from viewer.completion import one_of
@@ -19,8 +19,6 @@ from viewer.sessions.targets import STDIN, all_of_stdin, given_path
 if TYPE_CHECKING:
     from schemas.interchange.verdicts import Finding, Verdict
 
-FORMATS = ("session-data", "toolpath", "toolpath-jsonl", "events", "snapshot", "agent-response")
-"""Those of schemas/interchange/registry.py, written out so that --help need not import it."""
 _PRINTED = 100
 """Findings of a kind that people get to see; `--json` has all."""
 
@@ -31,8 +29,8 @@ _PRINTED = 100
     "--as",
     "as_format",
     metavar="FORMAT",
-    shell_complete=one_of(FORMATS),
-    help=f"One of {', '.join(FORMATS)}; guessed when not given.",
+    shell_complete=one_of(NAMES),
+    help=f"One of {', '.join(NAMES)}; guessed when not given.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str, as_format: str | None, as_json: bool) -> int:
@@ -42,8 +40,8 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     be read or its format is not known. Warnings do not make it invalid.
     """
     path = _path(file)
-    if as_format is not None and as_format not in FORMATS:
-        raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(FORMATS)}")
+    if as_format is not None and as_format not in NAMES:
+        raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(NAMES)}")
     called = "standard input" if file == STDIN else short_path(path)
     data = _read(path, called)
     name = as_format or _guess(path, called, data)
@@ -88,7 +86,7 @@ def _guess(path: Path, called: str, data: bytes) -> str:
     agent = None if said is not None and said.sure else _agent(path)
     if said is not None and agent is None:
         return said.name
-    formats = ", ".join(FORMATS)
+    formats = ", ".join(NAMES)
     if agent:
         raise CallError(
             f"{called}: a session of {agent}, in its own form and none of {formats}; "
