@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.clean import one_line
+from schemas.paths import path_text
 from viewer.completion import agents
-from viewer.output import (
-    DONE,
-    NO,
-    CallError,
-    console,
-    path_text,
-    progress,
-    table,
-    warn,
-    warn_of,
-    write_bytes,
-    write_json,
-)
+from viewer.output import DONE, NO, CallError, console, progress, table, warn, warn_of, write_bytes, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
