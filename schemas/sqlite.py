@@ -23,7 +23,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
@@ -128,7 +128,8 @@ def read_database(path: Path, read: Callable[[sqlite3.Connection], _T], *, once:
         else:
             reason = ""
             try:
-                value = _read_in_place(path, read)
+                with closing(_open(path)) as database:  # without a log `immutable` is right, and touches nothing
+                    value = read(database)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 reason = _reason(error)
             if _is_unchanged(before, _state(path), begun):
@@ -257,15 +258,6 @@ def _log_header(path: Path) -> bytes:
         return b""
 
 
-def _read_in_place(path: Path, read: Callable[[sqlite3.Connection], _T]) -> _T:
-    """Without a log `immutable` is right, and touches nothing."""
-    database = _open(path)
-    try:
-        return read(database)
-    finally:
-        database.close()
-
-
 def _copied(path: Path) -> tuple[sqlite3.Connection | None, str]:
     """A copy of a database with its log or journal, open and without a name; or SQLite's reason why there is none."""
     with TemporaryDirectory(prefix="turnlog-") as folder:
@@ -276,12 +268,9 @@ def _copied(path: Path) -> tuple[sqlite3.Connection | None, str]:
                 with suppress(FileNotFoundError):  # gone between the two: the state tells
                     shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
         try:
-            merger = sqlite3.connect(copy)
-            try:
+            with closing(sqlite3.connect(copy)) as merger:  # which takes the log into the database
                 merger.execute("PRAGMA synchronous = OFF")  # the copy need not outlive a power cut
                 merger.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            finally:
-                merger.close()  # which takes the log into the database
             return _open(copy), ""
         except (sqlite3.Error, UnicodeDecodeError) as error:
             return None, _reason(error)

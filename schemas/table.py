@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from struct import Struct
 from typing import Any
 
@@ -161,21 +162,13 @@ class MessageTable:
         """Return whether a message is withheld thinking as an earlier one of its exchange is: that is shown once."""
         if not self._is_withheld(index):
             return False
-        before = index - 1
-        while before >= 0 and self.exchange[before] == self.exchange[index]:
-            if self._is_withheld(before):
-                return True
-            before -= 1
-        return False
+        earlier = takewhile(lambda i: self.exchange[i] == self.exchange[index], range(index - 1, -1, -1))
+        return any(map(self._is_withheld, earlier))
 
     def next_withheld(self, index: int) -> int | None:
         """The next withheld thinking behind message `index` in its exchange."""
-        following = index + 1
-        while following < len(self.kind) and self.exchange[following] == self.exchange[index]:
-            if self._is_withheld(following):
-                return following
-            following += 1
-        return None
+        later = takewhile(lambda i: self.exchange[i] == self.exchange[index], range(index + 1, len(self.kind)))
+        return next(filter(self._is_withheld, later), None)
 
     def _is_withheld(self, index: int) -> bool:
         return self.kind[index] == Kind.THINKING and self.flags[index] & _HIDES == _WITHHELD

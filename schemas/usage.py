@@ -45,25 +45,11 @@ class TokenUsage(NamedTuple):
         return (fresh or 0) + (read or 0) + (written or 0)
 
     def __add__(self, other: TokenUsage) -> TokenUsage:  # type: ignore[override]  # sums, does not join
-        return TokenUsage(
-            _add(self.input, other.input),
-            _add(self.output, other.output),
-            _add(self.cache_read, other.cache_read),
-            _add(self.cache_write, other.cache_write),
-            _add(self.reasoning, other.reasoning),
-            _add(self.cache_write_1h, other.cache_write_1h),
-        )
+        return TokenUsage(*map(_add, self, other))
 
     def largest(self, other: TokenUsage) -> TokenUsage:
         """The larger figure of each piece: Claude Code repeats usage on every line of a message (formats note 6)."""
-        return TokenUsage(
-            _max(self.input, other.input),
-            _max(self.output, other.output),
-            _max(self.cache_read, other.cache_read),
-            _max(self.cache_write, other.cache_write),
-            _max(self.reasoning, other.reasoning),
-            _max(self.cache_write_1h, other.cache_write_1h),
-        )
+        return TokenUsage(*map(_max, self, other))
 
     def to_json(self) -> dict[str, int | None]:
         """The USAGE object of every `--json` answer."""

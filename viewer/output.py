@@ -19,7 +19,11 @@ from schemas.paths import path_text as path_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.style import Style
     from rich.table import Table
+    from rich.text import Text
+
+    from schemas.provider import Problem
 
 DONE, NO, WRONG = 0, 1, 2
 """Exit codes: done; the answer is no (invalid, nothing found); wrong call or unreadable input."""
@@ -33,6 +37,12 @@ class CallError(Exception):
 def warn(message: str) -> None:
     """One line on standard error, whatever is in it."""
     print(f"turnlog: {one_line(message, 500)}", file=sys.stderr)
+
+
+def warn_of(problems: Iterable[Problem]) -> None:
+    """One line for each path that could not be read or looked into, with the reason."""
+    for problem in problems:
+        warn(f"{path_text(problem.path)}: {problem.reason}")
 
 
 def write_bytes(data: bytes) -> None:
@@ -66,17 +76,12 @@ def ending(action: Callable[[], object]) -> int:
     except _shown() as error:
         return fail(str(error))
     except OSError as error:
-        _flush_or_discard()
+        try:
+            sys.stdout.flush()  # what was printed before the error; where that fails, it is the error, said once
+        except OSError:
+            discard_output()
         name = f"{error.filename}: " if error.filename else ""
         return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
-
-
-def _flush_or_discard() -> None:
-    """Write out what was printed before the error; where that fails, it is the error, and it is said once."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        discard_output()
 
 
 def _shown() -> tuple[type[Exception], ...]:
@@ -185,6 +190,13 @@ def _columns(default: int) -> int:
     """COLUMNS where it is a sensible number."""
     value = os.environ.get("COLUMNS", "")
     return max(40, int(value)) if value.isdecimal() and len(value) < 5 else default
+
+
+def say(screen: Console, *pieces: str | tuple[str, str | Style] | Text) -> None:
+    """A line for people, as long as it is. A piece is a text, or a text and its style."""
+    from rich.text import Text
+
+    screen.print(Text.assemble(*pieces), soft_wrap=True)
 
 
 def table(columns: Iterable[tuple[str, str]]) -> Table:

@@ -23,7 +23,7 @@ from schemas.clean import one_line
 from schemas.json_output import json_bytes
 from schemas.message import Span, SpanRole
 from schemas.paths import path_text
-from schemas.session import Inherited, Lineage, Session
+from schemas.session import Lineage, Session
 from schemas.table import NONE
 from schemas.usage import REST, Call, TokenUsage
 from schemas.values import when
@@ -302,32 +302,25 @@ def inherited_responses(session: Session, source: Source | None = None, member: 
     """The rows of what a fork has copies of: they count only where the session they are from is gone."""
     source = source or source_of_session(session)
     for one in session.inherited.values():
-        if one.usage.total is not None:
-            yield _inherited_response(session, one, source, member)
-
-
-def _inherited_response(session: Session, one: Inherited, source: Source, member: int) -> Response:
-    time = session.updated if one.time is None else one.time
-    if _tells_alone(one.group_id):
-        key = _key_of(session.provider, one.group_id)
-    else:
-        key = _weak_key(session.provider, one.group_id, one.usage, began(session, one.span, time))
-    return Response(
-        source,
-        session.provider,
-        one.model,
-        time_or_files(session, time),
-        one.usage,
-        key,
-        _name_of(session, session.lineage.forked_from, one.group_id),
-        member,
-        inherited=True,
-        group=one.group_id,
-        exchange=one.exchange,
-        span=one.span,
-        dated=time is not None,
-        agent=session.lineage.agent_id,
-    )
+        if one.usage.total is None:
+            continue
+        time = session.updated if one.time is None else one.time
+        yield Response(
+            source,
+            session.provider,
+            one.model,
+            time_or_files(session, time),
+            one.usage,
+            _key(session.provider, session, one.group_id, one.usage, one.span, time),
+            _name_of(session, session.lineage.forked_from, one.group_id),
+            member,
+            inherited=True,
+            group=one.group_id,
+            exchange=one.exchange,
+            span=one.span,
+            dated=time is not None,
+            agent=session.lineage.agent_id,
+        )
 
 
 def family(
@@ -393,12 +386,17 @@ def response_key(provider: str, session: Session, group: int) -> int:
     copy that is cut short ends earlier. Where no time is known, all figures must be the same. `provider` is the agent
     that was charged, as a file of events is of many.
     """
-    name = session.groups.ids[group]
+    groups = session.groups
+    time = session.messages.when(last) if (last := groups.last[group]) != NONE else None
+    return _key(provider, session, groups.ids[group], groups.usage[group], groups.span[group], time)
+
+
+def _key(provider: str, session: Session, name: str, usage: TokenUsage, span: int, time: float | None) -> int:
     if _tells_alone(name):
         return _key_of(provider, name)
-    last = session.groups.last[group]
-    time = session.messages.when(last) if last != NONE else None
-    return _weak_key(provider, name, session.groups.usage[group], began(session, session.groups.span[group], time))
+    if (time := began(session, span, time)) is None:
+        return _key_of(provider, name, usage[:4])
+    return _key_of(provider, name, (usage.input, usage.cache_read, usage.cache_write), math.floor(time))
 
 
 def _name_of(session: Session, made_by: str | None, group_id: str) -> int:
@@ -428,12 +426,6 @@ def _key_of(*names: object) -> int:
 
     name = "\0".join(map(str, names)).encode("utf-8", "replace")
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)
-
-
-def _weak_key(provider: str, group_id: str, usage: TokenUsage, time: float | None) -> int:
-    if time is None:
-        return _key_of(provider, group_id, usage[:4])
-    return _key_of(provider, group_id, (usage.input, usage.cache_read, usage.cache_write), math.floor(time))
 
 
 def began(session: Session, span: int, time: float | None) -> float | None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from viewer.output import DONE, console, write_bytes, write_json
+from schemas.providers import each_provider, printers
+from schemas.providers.kit.agent import Agent
+from viewer.output import DONE, console, say, write_bytes, write_json
 
 
 @click.command("agents")
@@ -26,9 +28,6 @@ def command(as_json: bool, markdown: bool) -> int:
 
 def known() -> list[dict[str, Any]]:
     """Each agent: its id, its name, the kinds of files it keeps and prints, how it counts, and what it was tried on."""
-    from schemas.providers import each_provider, printers
-    from schemas.providers.kit.agent import Agent
-
     printed = {stream.id: [one.name for one in stream.formats] for stream in printers()}
     found = [
         {
@@ -63,13 +62,11 @@ def _tried(row: dict[str, Any]) -> str:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    from rich.text import Text
-
     screen = console()
     for row in rows:
-        screen.print(Text.assemble((row["name"], "bold"), f"  {row['id']}"), soft_wrap=True)
+        say(screen, (row["name"], "bold"), f"  {row['id']}")
         for name in row["formats"]:
-            screen.print(Text(f"  {name}"), soft_wrap=True)
-        screen.print(Text(f"  {row['counting']}"), soft_wrap=True)
-        screen.print(Text(f"  {_tried(row)}"), soft_wrap=True)
+            say(screen, f"  {name}")
+        say(screen, f"  {row['counting']}")
+        say(screen, f"  {_tried(row)}")
         screen.print()

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from renderers.facts import format_cost, format_count, plural
+from schemas.clean import one_line
+from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
-from viewer.output import DONE, NO, console, progress, table, warn, write_json
+from viewer.index.library import Library
+from viewer.output import DONE, NO, console, progress, say, table, warn, write_json
+from viewer.sessions.ids import ids_on_this_machine, short_ids
+from viewer.sessions.selection import chosen, in_order_made
+from viewer.usage.cache import Breaks
+from viewer.usage.sums import some
 
 if TYPE_CHECKING:
-    from viewer.usage.cache import Break, Breaks
+    from viewer.usage.cache import Break
 
 _SHOWN = 40
 """Breaks that are listed where there are many; --json has all."""
@@ -31,18 +39,11 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     compaction, a rewind, a changed prefix (a part was still read in time), or the reason that the agent noted itself.
     What is not told is `unknown`.
     """
-    from schemas.costs.prices import Prices
-    from viewer.usage.cache import Breaks
-
     breaks = Breaks(Prices())
     with progress("reading sessions") as bar:
         if targets:
-            from viewer.sessions.selection import chosen, in_order_made
-
             breaks.read(*in_order_made(chosen(targets), bar, strict=True), bar, strict=True)
         else:
-            from viewer.index.library import Library
-
             library = Library()
             library.bring_up_to_date(bar)
             breaks.read_machine(library, bar)
@@ -56,11 +57,6 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
 
 def _print(breaks: Breaks, *, several: bool) -> None:
     from rich.text import Text
-
-    from renderers.facts import format_cost, format_count, plural
-    from schemas.clean import one_line
-    from viewer.sessions.ids import ids_on_this_machine, short_ids
-    from viewer.usage.sums import some
 
     answer = breaks.to_json()
     if breaks.silent:
@@ -97,4 +93,4 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     if answer["unpriced"]:
         notes.append(f"no price for {some(answer['unpriced'], 6)}: not in the cost")
     for note in notes:
-        screen.print(Text(note, "dim"), soft_wrap=True)
+        say(screen, (note, "dim"))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import click
 
+from renderers.facts import plural
+from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
-from viewer.output import DONE, console, path_text, progress, table, warn, write_json
+from viewer.output import DONE, console, progress, say, table, warn_of, write_json
+from viewer.sessions.compare import compare_files
+from viewer.sessions.ids import ids_of, short_ids
+from viewer.sessions.targets import Targets
 
 _ANSWER = 12
 """Lines of a last answer; --json has all of it."""
@@ -22,23 +27,15 @@ def command(a: str, b: str, as_json: bool) -> int:
     one is a fork of the other, or both are of a third, each is counted from the exchange where they part. Subagents'
     tool uses, failures and files are counted in; files are those of `turnlog diff`.
     """
-    from schemas.costs.prices import Prices
-    from viewer.sessions.compare import compare_files
-    from viewer.sessions.targets import Targets
-
     targets = Targets()
     one, other = targets.resolve(a), targets.resolve(b)
     with progress("reading") as bar:
         found = compare_files(one, other, Prices(), bar)
-    for problem in found.failed:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of(found.failed)
     if as_json:
         write_json(found.to_json())
         return DONE
     from rich.text import Text
-
-    from renderers.facts import plural
-    from viewer.sessions.ids import ids_of, short_ids
 
     names = [side.session.id for side in found.sides]
     ids = short_ids(names, {*names, *ids_of(targets.found.files, targets.library)})
@@ -54,7 +51,7 @@ def command(a: str, b: str, as_json: bool) -> int:
         lines = side.answer.strip("\n").split("\n") if side.answer else ["(nothing was said)"]
         screen.print(Text(f"\nlast answer of {ids[side.session.id]}", "bold"))
         for line in lines[:_ANSWER]:
-            screen.print(Text(line), soft_wrap=True)
+            say(screen, line)
         if len(lines) > _ANSWER:
             screen.print(Text(f"… {plural(len(lines) - _ANSWER, 'more line')}", "dim"))
     return DONE

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import plural
+from renderers.terminal.diff import diff_rows
+from renderers.terminal.styles import Palette
 from schemas.clean import one_line
+from schemas.diffs import diff_to_json, totals
+from schemas.paths import address_json
 from viewer.completion import target as target_completion
-from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_bytes, write_json
+from viewer.edits.patch import patch_of
+from viewer.edits.session import changes_of
+from viewer.edits.words import chain, counts, did, notes, shown_name
+from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
+from viewer.sessions.parts import part_at
+from viewer.sessions.selection import opened
+from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,23 +46,13 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
     left out and counted. What a shell command changed is named, and not in the diff; one that failed has perhaps
     changed it, and one that was denied is left out.
     """
-    from schemas.opening import read_session
-    from viewer.edits.session import changes_of
-    from viewer.sessions.parts import part_at
-    from viewer.sessions.targets import Targets
-
     if stat + patch + as_json > 1:
         raise CallError("diff: one of --stat, --patch and --json")
     found = Targets().resolve(target)
-    with progress("reading") as bar:
-        session = read_session(found.path, bar)
-    try:
-        messages = None
-        if (part := part_at(session, found.place)) is not None:
-            messages = part.messages(session)
-        changes = changes_of(session, messages)
-        for problem in changes.problems:
-            warn(f"{path_text(problem.path)}: {problem.reason}")
+    with opened(found.path) as session:
+        part = part_at(session, found.place)
+        changes = changes_of(session, None if part is None else part.messages(session))
+        warn_of(changes.problems)
         if as_json:
             write_json(_object(session, found.place, changes))
         elif patch:
@@ -61,13 +62,9 @@ def command(target: str, stat: bool, patch: bool, as_json: bool) -> int:
         else:
             warn("no file was changed")
         return DONE if changes.files or changes.commands else NO
-    finally:
-        session.close()
 
 
 def _print_patch(changes: Changes) -> int:
-    from viewer.edits.patch import patch_of
-
     text, lacks = patch_of(changes, os.getcwd())
     write_bytes(text.encode("utf-8", "replace"))
     for lack in lacks:
@@ -83,26 +80,22 @@ def _print_patch(changes: Changes) -> int:
 def _print(screen: Console, changes: Changes, stat: bool) -> None:
     from rich.text import Text
 
-    from renderers.facts import plural
-    from schemas.diffs import totals
-    from viewer.edits.words import chain, counts, did, notes, shown_name
-
     piped = not screen.is_terminal
     for file in changes.files:
         line = Text.assemble((one_line(shown_name(file), _LONGEST), "bold"))
         if file.stages:
             line.append("  ").append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
-        screen.print(line, soft_wrap=True)
+        say(screen, line)
         for one in chain(file):
             screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
     for command_ in changes.commands:
-        screen.print(Text(f"{command_.place}  {did(command_)}", "dim"), soft_wrap=True)
+        say(screen, (f"{command_.place}  {did(command_)}", "dim"))
     added, removed = totals([diff for file in changes.files for diff in file.diffs])
     total = Text(f"{plural(len(changes.files), 'file')}  ").append_text(_lines(added, removed))
     if left_out := changes.left_out:
         total.append(f"  left out: {counts(left_out)}", "dim")
-    screen.print(total, soft_wrap=True)
+    say(screen, total)
     if stat:
         return
     for file in changes.files:
@@ -118,15 +111,11 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
 
 def _print_diff(screen: Console, diff: Any) -> None:
     from rich.style import Style
-    from rich.text import Text
-
-    from renderers.terminal.diff import diff_rows
-    from renderers.terminal.styles import Palette
 
     words = Style(reverse=True)
     palette = Palette(add=Style(color="green"), remove=Style(color="red"), add_words=words, remove_words=words)
     for row in diff_rows(diff, screen.width, palette):
-        screen.print(Text.assemble(*((one.text, one.style or "") for one in row.segments)), soft_wrap=True)
+        say(screen, *((one.text, one.style or "") for one in row.segments))
 
 
 def _lines(added: int, removed: int) -> Any:
@@ -139,8 +128,6 @@ def _lines(added: int, removed: int) -> Any:
 
 
 def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
-    from schemas.paths import address_json
-
     return {
         "provider": session.provider,
         "id": session.id,
@@ -154,8 +141,6 @@ def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
 
 
 def _file_object(session: Session, file: FileChange) -> dict[str, Any]:
-    from schemas.diffs import diff_to_json, totals
-
     added, removed = totals(file.diffs)
     return {
         "path": file.path,

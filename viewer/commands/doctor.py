@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
-from viewer.output import DONE, console, progress, write_json
+from renderers.facts import format_size, plural
+from viewer.index.library import Library
+from viewer.output import DONE, console, progress, say, write_json
+from viewer.sessions import doctor
 
 _SHOWN_FILES = 20
 
@@ -20,71 +23,53 @@ def command(list_formats: bool, as_json: bool) -> int:
 
     The report is made to be pasted into a bug report: it holds nothing of what sessions say.
     """
-    from viewer.sessions import doctor
-
     value: Any = doctor.formats() if list_formats else _examine()
     if as_json:
         write_json(value)
     elif list_formats:
-        _print_formats(value)
+        screen = console()
+        for row in value:
+            say(screen, (row["format"], "bold"))
+            say(screen, f"  told by {row['toldBy']}")
     else:
         _print(value)
     return DONE
 
 
 def _examine() -> dict[str, Any]:
-    from viewer.index.library import Library
-    from viewer.sessions.doctor import report
-
     library = Library()
     with progress("reading sessions") as bar:
         library.bring_up_to_date(bar)
-    return report(library)
-
-
-def _print_formats(rows: Any) -> None:
-    from rich.text import Text
-
-    screen = console()
-    for row in rows:
-        screen.print(Text(row["format"], "bold"), soft_wrap=True)
-        screen.print(Text(f"  told by {row['toldBy']}"), soft_wrap=True)
+    return doctor.report(library)
 
 
 def _print(report: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    from renderers.facts import format_size, plural
-
     screen = console()
 
-    def say(text: str, style: str = "") -> None:
-        screen.print(Text(text, style), soft_wrap=True)
-
     libraries = ", ".join(f"{name} {version or 'missing'}" for name, version in report["libraries"].items())
-    say(f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
+    say(screen, f"turnlog {report['version']}, Python {report['python']}, {report['platform']}; {libraries}")
     here = [agent for agent in report["agents"] if any(place["exists"] for place in agent["locations"])]
     for agent in here:
         found = f"{plural(agent['sessions'], 'session')}, {format_size(agent['size'])}" if agent["sessions"] else "none"
         unread = f"; {plural(agent['unread'], 'session')} cannot be read" if agent["unread"] else ""
         screen.print()
-        screen.print(Text.assemble((agent["name"], "bold"), f"  {found}{unread}"), soft_wrap=True)
+        say(screen, (agent["name"], "bold"), f"  {found}{unread}")
         for line in _agent_lines(agent):
-            say(f"  {line}")
+            say(screen, f"  {line}")
     if others := [agent for agent in report["agents"] if agent["locations"] and agent not in here]:
         screen.print()
-        say("Not on this machine", "bold")
+        say(screen, ("Not on this machine", "bold"))
         for agent in others:
-            say(f"  {agent['name']}: {', '.join(_looked(place) for place in agent['locations'])}")
+            say(screen, f"  {agent['name']}: {', '.join(_looked(place) for place in agent['locations'])}")
     if report["problems"]:
         screen.print()
-        say("Problems", "bold")
+        say(screen, ("Problems", "bold"))
         for problem in report["problems"]:
             times = f" ({problem['times']} times)" if problem["times"] > 1 else ""
-            say(f"  {problem['path']}: {problem['reason']}{times}")
+            say(screen, f"  {problem['path']}: {problem['reason']}{times}")
     screen.print()
     for line in _machine_lines(report):
-        say(line)
+        say(screen, line)
 
 
 def _looked(place: dict[str, Any]) -> str:
@@ -92,8 +77,6 @@ def _looked(place: dict[str, Any]) -> str:
 
 
 def _agent_lines(agent: dict[str, Any]) -> Iterator[str]:
-    from renderers.facts import plural
-
     for place in agent["locations"]:
         what = plural(place["sessions"], "session") if place["exists"] else "not there"
         yield f"{what:<12}  {place['path']}  ({place['reason']})"
@@ -111,8 +94,6 @@ def _agent_lines(agent: dict[str, Any]) -> Iterator[str]:
 
 
 def _machine_lines(report: dict[str, Any]) -> Iterator[str]:
-    from renderers.facts import format_size
-
     size, terminal = report["index"]["size"], report["terminal"]
     yield f"index     {report['index']['path']}, {'not written' if size is None else format_size(size)}"
     limits = ", ".join(f"{name} {count:,}" for name, count in report["watchLimits"].items() if count is not None)

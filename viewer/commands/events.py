@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from viewer.completion import target as target_completion
+from viewer.exporting import check_not_read, place_of, write_file
 from viewer.output import DONE, NO, progress, short_path, warn, write_bytes
-
-if TYPE_CHECKING:
-    from viewer.usage.events import EventWriter
+from viewer.sessions.selection import chosen, in_order_made
+from viewer.usage.events import EventWriter
 
 
 @click.command("events")
@@ -29,10 +28,6 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     places, as subagents, forks and resumed sessions copy them, is written once; what a fork inherited from a session
     that is not among them is the fork's (of Codex only where turns have UUIDs or responses ids).
     """
-    from viewer.exporting import check_not_read, place_of, write_file
-    from viewer.sessions.selection import chosen, in_order_made
-    from viewer.usage.events import EventWriter
-
     path = place_of(destination, force=force)
     files = chosen(targets)
     if path is not None:
@@ -60,7 +55,5 @@ def _unless_read(path: Path, lines: Iterator[bytes], writer: EventWriter) -> Ite
     """The lines; raises CallError behind the last one where it turned out that `path` is one of the files they are
     from, a subagent's for instance. What was written until then lies beside it and goes.
     """
-    from viewer.exporting import check_not_read
-
     yield from lines
     check_not_read(path, writer.read)

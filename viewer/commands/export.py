@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import click
 
+from renderers.facts import plural
+from renderers.options import MAX_COMMENT, Include
+from schemas.opening import OpenError, family, read_subagent
 from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
-from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
+from viewer.output import DONE, NO, CallError, path_text, short_path, warn, write_bytes
+from viewer.sessions.parts import part_at
+from viewer.sessions.selection import opened, say_others, up_to_date
+from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
-    from renderers.options import Include
     from renderers.places import Part
     from renderers.redact import Redactor
     from schemas.session import Session
-    from viewer.sessions.targets import Target
 
 FORMATS = {
     "markdown": ".md", "html": ".html", "text": ".txt", "json": ".json", "toolpath": ".path.json",
@@ -84,10 +89,6 @@ def command(
 
     All parts are written unless you say --no-…; a JSON document is always whole, but for --no-subagents.
     """
-    from renderers.options import Include
-    from viewer.exporting import place_of
-    from viewer.sessions.targets import Targets
-
     _check(form, parts)
     many = everything or len(targets) > 1
     if not everything and (here or agent or since):
@@ -117,15 +118,11 @@ def command(
 
 def _listed(words: tuple[str, ...], here: bool, agent: str | None, since: str | None) -> list[Target]:
     """The sessions that `turnlog list` would show."""
-    from viewer.commands.list import list_filter, report_problems
+    from viewer.commands.list import list_filter
     from viewer.index.library import Library
-    from viewer.sessions.targets import Target
 
     chosen, library = list_filter(words, here, agent, since, False), Library()
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
-    report_problems(library)
-    return [Target(summary.path, str(summary.path)) for summary in library.all() if chosen(summary)]
+    return [Target(summary.path, str(summary.path)) for summary in up_to_date(library).all() if chosen(summary)]
 
 
 class _Export:
@@ -145,10 +142,6 @@ class _Export:
         """Write each session to a file in a folder. One that cannot be read is left out and said, unless it was named
         (`strict`); one that is there already is kept and counted.
         """
-        from renderers.facts import plural
-        from schemas.opening import OpenError
-        from viewer.exporting import Kept
-
         written = kept = losing = 0
         for target in targets:
             try:
@@ -174,14 +167,8 @@ class _Export:
         """Write a session to a file, in a directory (a text), or to standard output; returns the file."""
         from renderers.redact import Redactor
         from schemas.interchange.toolpath import merges_in
-        from schemas.opening import read_session
-        from viewer.exporting import Kept, check_not_read, own_files, write_file
-        from viewer.sessions.parts import part_at
-        from viewer.sessions.selection import say_others
 
-        with progress("reading") as bar:
-            session = read_session(target.path, bar)
-        try:
+        with opened(target.path) as session:
             part = part_at(session, target.place)
             say = self._losses.append if quiet else warn
             say_others(session, target.path)
@@ -207,8 +194,6 @@ class _Export:
             if redactor is not None:
                 self._secrets += redactor.counts
             return place
-        finally:
-            session.close()
 
     def _name_in(self, folder: str, session: Session, at: str) -> Path:
         """The file of a session in a folder, which is made: the one that is there, else one named anew."""
@@ -227,7 +212,6 @@ class _Export:
         import asyncio
 
         from viewer.follow.rewriting import keep_writing
-        from viewer.sessions.targets import STDIN
 
         if destination is None or target.given == STDIN:
             raise CallError("--watch: the session of a file, written to one: turnlog export TARGET -o FILE --watch")
@@ -248,8 +232,6 @@ class _Export:
 
     def say_secrets(self) -> None:
         """Say how many secrets were replaced, if any."""
-        from renderers.facts import plural
-
         if self._secrets:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._secrets.most_common())
             warn(f"{plural(self._secrets.total(), 'secret')} redacted ({kinds}); --no-redact keeps them")
@@ -271,8 +253,6 @@ _SMALLER = (
 
 def _say_size(session: Session, include: Include, part: Part | None, size: int) -> None:
     """Say of Markdown that is too long for a comment what would make it fit. What does not is not made to its end."""
-    from renderers.options import MAX_COMMENT
-
     if size <= MAX_COMMENT:
         return
     names = smaller(session, include, part)
@@ -292,7 +272,6 @@ def smaller(session: Session, include: Include, part: Part | None) -> tuple[str,
 
 def _fits(session: Session, include: Include, part: Part | None, change: Mapping[str, bool]) -> bool:
     """Tell whether a session's Markdown with other parts would fit into a comment."""
-    from renderers.options import MAX_COMMENT
     from renderers.redact import Redactor
 
     redactor, size = Redactor() if include.redact else None, Counter[str]()
@@ -347,51 +326,40 @@ def _pieces(
     part: Part | None,
     say: Callable[[str], None],
 ) -> Iterator[bytes]:
-    from schemas.opening import family, read_subagent
-
-    load = read_subagent if include.subagents else None
-    edit = redactor.hide if redactor else None
     lost: Counter[str] = Counter()
-    if form == "json":
-        from schemas.interchange.session_data_write import to_session_data
-
-        if include.subagents:
-            for _ in family(session):
-                pass  # the document holds subagents that have been read
-        yield from to_session_data(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(say, form, lost)
-        _say_foreign(say, session)
-        return
-    if form in ("toolpath", "toolpath-jsonl"):
-        from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
-
-        if include.subagents:
-            for _ in family(session):
-                pass  # as above
-        write = to_toolpath if form == "toolpath" else to_toolpath_stream
-        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
-        _say_losses(say, form, lost)
-        return
-    if form == "agent-response":
+    edit = redactor.hide if redactor else None
+    if form in READ:
+        if form == "markdown":
+            from renderers.markdown import render
+        elif form == "html":
+            from renderers.html import render
+        else:
+            from renderers.plain import render
+        load = read_subagent if include.subagents else None
+        yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+    elif form == "agent-response":
         from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 
         yield from to_agent_response(session, edit=edit, lost=lost)
         _say_losses(say, form, lost, LOSSES)
-        return
-    if form == "markdown":
-        from renderers.markdown import render
-    elif form == "html":
-        from renderers.html import render
     else:
-        from renderers.plain import render
-    yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+        from schemas.interchange.session_data_write import to_session_data
+        from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
+
+        if include.subagents:
+            for _ in family(session):
+                pass  # the document holds subagents that have been read
+        write = {"json": to_session_data, "toolpath": to_toolpath, "toolpath-jsonl": to_toolpath_stream}[form]
+        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
+        _say_losses(say, form, lost)
+        if form == "json":
+            _say_foreign(say, session)
 
 
 def _say_losses(
     say: Callable[[str], None], form: str, lost: Counter[str], words: Mapping[str, str] | None = None
 ) -> None:
     """One line a kind of what a document does not hold, and in the format's words what became of it."""
-    from renderers.facts import plural
     from schemas.interchange.toolpath_write import LOSSES
 
     for what, count in lost.items():

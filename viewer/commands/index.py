@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from renderers.facts import format_count, format_size, plural
+from viewer.index.database import remove, size_of
+from viewer.index.fulltext import text_store
+from viewer.index.library import Library
 from viewer.output import DONE, CallError, path_text, progress, warn, write_json
-
-if TYPE_CHECKING:
-    from viewer.index.library import Library
 
 
 @click.command("index")
@@ -20,14 +21,11 @@ def command(clear: bool, as_json: bool) -> int:
 
     It lies in your cache folder, only you can read it, and deleting it loses nothing but time.
     """
-    from viewer.index.library import Library
-
     library = Library(texts=True)
     if clear:
         return _clear(library)
     with progress("reading sessions") as bar:
-        for _ in library.refresh(bar):
-            pass
+        library.bring_up_to_date(bar)
     facts = _facts(library)
     if as_json:
         write_json(facts)
@@ -39,9 +37,6 @@ def command(clear: bool, as_json: bool) -> int:
 
 
 def _clear(library: Library) -> int:
-    from renderers.facts import format_size
-    from viewer.index.database import remove, size_of
-
     for path in (library.path, library.text_path):
         size = size_of(path)
         if not remove(path):
@@ -51,9 +46,6 @@ def _clear(library: Library) -> int:
 
 
 def _facts(library: Library) -> dict[str, Any]:
-    from viewer.index.database import size_of
-    from viewer.index.fulltext import text_store
-
     with text_store(library.text_path, library.reader, library.note_text_problem) as store:
         held = store.holds()
         missing = library.lacking(store.known())
@@ -75,8 +67,6 @@ def _facts(library: Library) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    from renderers.facts import format_count, format_size, plural
-
     text, sessions = facts["textCharacters"], facts["sessionBytes"]
     share = f", {facts['textBytes'] / text:.0%} of the text" if text else ""
     dead = f", {facts['deadMessages']:,} more of sessions that changed or went" if facts["deadMessages"] else ""

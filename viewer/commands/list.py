@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from schemas.clean import one_line
+from schemas.paths import path_text
 from viewer.completion import agents
-from viewer.output import DONE, NO, CallError, console, path_text, progress, table, warn, write_bytes, write_json
+from viewer.output import DONE, NO, CallError, console, progress, table, warn, warn_of, write_bytes, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
-    from viewer.index.library import Library
     from viewer.index.summary import Summary
     from viewer.usage.costs import SummaryCosts
 
@@ -83,7 +83,7 @@ def command(
     with progress("reading sessions") as bar:
         for _ in library.refresh(bar):
             pass
-    report_problems(library)
+    warn_of(library.found.problems)  # folders; files are the matter of `doctor`
     if as_json and not filtered:
         write_bytes(library.list_json(everything=everything))
         return DONE
@@ -194,12 +194,6 @@ def check_agent(name: str) -> None:
 
     if name not in ids():
         raise CallError(f"--agent {name}: no such agent; there are {', '.join(ids())}")
-
-
-def report_problems(library: Library) -> None:
-    """One line each for the folders that could not be looked into; files are `doctor`'s matter."""
-    for problem in library.found.problems:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
 
 
 def _print(rows: list[Summary], known: set[str]) -> None:

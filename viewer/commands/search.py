@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import format_age, plural
 from schemas.clean import one_line
-from viewer.output import DONE, NO, CallError, console, path_text, progress, short_path, warn, write_json
+from schemas.paths import address_json
+from viewer.index.find import Find
+from viewer.index.library import Library
+from viewer.index.query import of_arguments, parse
+from viewer.output import DONE, NO, CallError, console, path_text, progress, say, short_path, warn, warn_of, write_json
+from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from viewer.index.find import Answer, Find, Group, Hit
-    from viewer.index.library import Library
+    from viewer.index.find import Answer, Group, Hit
     from viewer.index.query import Query
 
 _LIMIT = 200
@@ -41,10 +46,6 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     Case and accents do not matter. role: is you, agent, thinking or tool. Prompts, answers, thinking, tool use and
     output, titles and subagents are searched. A hit's place opens it: turnlog ID#3.7.
     """  # noqa: D301 (click wants the character, not its escape)
-    from viewer.index.find import Find
-    from viewer.index.library import Library
-    from viewer.index.query import of_arguments, parse
-
     if unknown := next((word for word in words if word.startswith("--")), None):
         raise CallError(f"search: no such option: {path_text(unknown)}; a word that begins so stands in quotes")
     # In a poor locale Python takes the bytes of a letter apart.
@@ -64,8 +65,7 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
                 bar(missing - answer.missing, missing)
         assert answer is not None
         count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
-        for problem in [*library.found.problems, *find.problems]:
-            warn(f"{path_text(problem.path)}: {problem.reason}")
+        warn_of([*library.found.problems, *find.problems])
     finally:
         find.close()
     if reason := library.text_problem or answer.note:
@@ -101,8 +101,6 @@ def _print_json(find: Find, answer: Answer, limit: int) -> int:
 
 def _object(group: Group, hit: Hit) -> dict[str, Any]:
     """A row of `search --json`; a title has no message."""
-    from schemas.paths import address_json
-
     inside = hit.message >= 0
     return {
         "provider": group.provider,
@@ -122,8 +120,6 @@ def _object(group: Group, hit: Hit) -> dict[str, Any]:
 
 
 def _print(library: Library, find: Find, answer: Answer, query: Query, limit: int) -> int:
-    from viewer.sessions.ids import ids_of, short_ids
-
     screen, count = console(), 0
     short = short_ids([group.id for group in answer.groups], ids_of(library.found.files, library))
     for group, hits in _hits(find, answer, limit):
@@ -140,8 +136,6 @@ def _print(library: Library, find: Find, answer: Answer, query: Query, limit: in
 def _print_title(screen: Console, group: Group, listed: int) -> None:
     from rich.text import Text
 
-    from renderers.facts import format_age, plural
-
     piped = not screen.is_terminal
     screen.print()
     title = Text(one_line(group.title), "bold")
@@ -149,7 +143,7 @@ def _print_title(screen: Console, group: Group, listed: int) -> None:
     age = format_age(time.time() - group.updated)
     hits = f"{listed:,} of " * (listed < group.hits) + plural(group.hits, "hit")
     facts = (group.provider, one_line(short_path(group.path), 4096), age, hits)
-    screen.print(Text(" · ".join(facts), "dim"), soft_wrap=True)
+    say(screen, (" · ".join(facts), "dim"))
 
 
 def _print_hit(screen: Console, hit: Hit, address: str, *, of_files: bool) -> None:
@@ -164,7 +158,7 @@ def _print_hit(screen: Console, hit: Hit, address: str, *, of_files: bool) -> No
     place = Text(f"  {address:<16}  {one_line(hit.who, 12):<9}", "dim")
     if not screen.is_terminal:
         # A hit a line, for whatever reads them next.
-        screen.print(Text.assemble(place, "  ", shown), soft_wrap=True)
+        say(screen, place, "  ", shown)
         return
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_column(no_wrap=True)

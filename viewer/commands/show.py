@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from renderers.options import Include
+from renderers.plain import render
+from schemas.interchange.session_data_write import to_session_data
+from schemas.opening import read_subagent
 from viewer.completion import target as target_completion
-from viewer.output import DONE, CallError, path_text, progress, warn, write_bytes
+from viewer.output import DONE, CallError, path_text, warn, write_bytes
+from viewer.sessions.parts import part_at
+from viewer.sessions.selection import opened, say_others
+from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
-    from renderers.options import Include
     from schemas.records import Unreadable
     from schemas.session import Session
 
@@ -34,9 +40,6 @@ def command(target: str, as_json: bool, prompts: bool, color: str, no_output: bo
     TARGET is a path, a session id or the beginning of one, `latest`, or - for standard input. TARGET#3 is its third
     exchange, TARGET#3-5 the third to the fifth, TARGET#3.2 the second message in the third.
     """
-    from renderers.options import Include
-    from viewer.sessions.targets import Targets
-
     if as_json and (prompts or no_output):
         raise CallError("--json: a JSON document holds the whole session")
     found = Targets().resolve(target)
@@ -57,47 +60,32 @@ def print_text(path: Path, place: str = "", include: Include | None = None, *, c
 
     Raises OpenError for what is no session, CallError for no place.
     """
-    from renderers.options import Include
-    from renderers.plain import render
-    from schemas.opening import read_session, read_subagent
     from viewer.commands.export import encoded
-    from viewer.sessions.parts import part_at
-    from viewer.sessions.selection import say_others
 
-    with progress("reading") as bar:
-        session = read_session(path, bar)
-    try:
+    with opened(path) as session:
         part = part_at(session, place)
         include = include or Include(redact=False)
         for chunk in encoded(render(session, include, subagents=read_subagent, part=part, colour=colour)):
             write_bytes(chunk)
-        if part is not None:
-            return
-        say_others(session, path)
-        if notice := unreadable_notice(session):
-            warn(f"{path_text(path)}: {notice}")
-    finally:
-        session.close()
+        if part is None:
+            _say_rest(session, path)
 
 
 def _print_json(path: Path) -> None:
     """The document, a message at a time: a session need not fit into memory."""
-    from schemas.interchange.session_data_write import to_session_data
-    from schemas.opening import read_session
-    from viewer.sessions.selection import say_others
-
-    with progress("reading") as bar:
-        session = read_session(path, bar)
-    try:
+    with opened(path) as session:
         sys.stdout.flush()
         for piece in to_session_data(session):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-        say_others(session, path)
-        if notice := unreadable_notice(session):
-            warn(f"{path_text(path)}: {notice}")
-    finally:
-        session.close()
+        _say_rest(session, path)
+
+
+def _say_rest(session: Session, path: Path) -> None:
+    """Say what else lies in a source, and what could not be read of it."""
+    say_others(session, path)
+    if notice := unreadable_notice(session):
+        warn(f"{path_text(path)}: {notice}")
 
 
 def unreadable_notice(session: Session) -> str:

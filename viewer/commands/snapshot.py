@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from renderers.facts import plural
+from schemas.clean import one_line
+from schemas.interchange.events import EventError, read_events
+from schemas.interchange.events_view import EVENTS
+from schemas.interchange.snapshot import SNAPSHOT
+from schemas.interchange.snapshot_make import Filters, NoEvents, Pricing, TooManyTokens, make_snapshot
+from schemas.opening import OpenError, head_of, recognise
+from viewer.exporting import check_not_read, place_of, write_file
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+from viewer.sessions.selection import chosen, in_order_made
+from viewer.sessions.targets import given_path
+from viewer.usage.events import EventWriter
+from viewer.usage.price_book import load
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.interchange.events import Event
-    from schemas.interchange.snapshot_make import Pricing, Snapshot
+    from schemas.interchange.snapshot_make import Snapshot
     from viewer.output import Progress
     from viewer.sessions.targets import Target
-    from viewer.usage.events import EventWriter
 
 _NAMED = 8
 """Models without a price that the warning names."""
@@ -54,14 +66,6 @@ def command(
     nothing else; with --on-unpriced error there is no snapshot then. Filters take the names that are in the events
     (claude, codex, …), and the aliases of a price book.
     """
-    from datetime import UTC, datetime
-
-    from schemas.interchange.snapshot_make import Filters, NoEvents, TooManyTokens, make_snapshot
-    from viewer.exporting import check_not_read, place_of, write_file
-    from viewer.sessions.selection import chosen
-    from viewer.sessions.targets import given_path
-    from viewer.usage.events import EventWriter
-
     if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
         raise CallError(f"--month {path_text(month)}: not of the form YYYY-MM")
     path = place_of(destination, force=force)
@@ -94,12 +98,8 @@ def command(
 
 
 def _pricing(given: str | None) -> Pricing:
-    from schemas.interchange.snapshot_make import Pricing
-
     if given is None:
         return Pricing()
-    from viewer.usage.price_book import load
-
     return Pricing(load(given))
 
 
@@ -107,8 +107,6 @@ def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:
     """The events of the targets, in their order; of a session, those that `turnlog events` would write. Raises
     CallError with the line of the first that is none.
     """
-    from schemas.interchange.events import EventError, read_events
-
     for target in targets:
         writer.read.add(target.path)
         try:
@@ -128,8 +126,6 @@ def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledge
     """The sessions among the targets as they were made, and the ledger that knows their copies. Event files, by which
     the month goes, stay in their places.
     """
-    from viewer.sessions.selection import in_order_made
-
     sessions = [target for target in targets if _is_session(target.path)]
     ordered, ledger = in_order_made(sessions, bar, strict=True)
     made = iter(ordered)
@@ -138,10 +134,6 @@ def _in_order(targets: list[Target], bar: Progress) -> tuple[list[Target], Ledge
 
 def _is_session(path: Path) -> bool:
     """Return whether a file is of another kind than events. Raises OSError, and OpenError for what is empty."""
-    from schemas.interchange.events_view import EVENTS
-    from schemas.interchange.snapshot import SNAPSHOT
-    from schemas.opening import OpenError, head_of, recognise
-
     head = head_of(path)
     try:
         found = recognise(head).id
@@ -161,9 +153,6 @@ def _several_months(snapshot: Snapshot) -> str:
 
 def _unpriced(snapshot: Snapshot, what: str) -> str:
     """Count the events without a price, in words: what becomes of them, and of which models they are."""
-    from renderers.facts import plural
-    from schemas.clean import one_line
-
     unpriced = sorted(snapshot.unpriced.items(), key=lambda item: (-item[1], item[0]))
     names = [f"{one_line(f'{provider}/{model}', 80)} ({count:,})" for (provider, model), count in unpriced[:_NAMED]]
     more = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from schemas.session import Change, Op
+from schemas.troubles import OpenError
 from viewer.completion import target as target_completion
+from viewer.follow.clock import Hints, call_at_signals
+from viewer.follow.family import FollowSet, Succession, is_twin
+from viewer.follow.follower import Follower
+from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
-from viewer.sessions.targets import STDIN
+from viewer.sessions.parts import part_at
+from viewer.sessions.targets import STDIN, Targets
+from viewer.start import open_stream
 
 if TYPE_CHECKING:
-    from viewer.follow.clock import Hints
-    from viewer.follow.family import FollowSet, Source
-    from viewer.follow.follower import Follower
-    from viewer.follow.pipe import StreamFollower
+    from viewer.follow.family import Source
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""
@@ -55,8 +58,6 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
         run_transcript(path, follow=True, loose=target is None, place=place)
         return DONE
-    from viewer.follow.follower import Follower
-
     asyncio.run(_Tail(as_json, whole, place=place).run(Follower(path, wait=True), loose=target is None))
     return DONE
 
@@ -65,15 +66,12 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     """Show what comes on standard input while it comes; print it where there is no terminal to show it on or none that
     keys can come from, with all output of tools if `everything` is wanted. `follow` is run_stream's.
     """
-    from viewer.commands.show import unreadable_notice
-    from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
-    from viewer.follow.printer import totals_lines
-
     spool = spool_stdin()
     if sys.stdout.isatty() and not as_json and take_terminal():
-        from viewer.start import open_stream
-
         return open_stream(spool, follow=follow)
+    from viewer.commands.show import unreadable_notice
+    from viewer.follow.printer import totals_lines
+
     spool.wait_for_session()
     follower = StreamFollower(spool)
     asyncio.run(_Tail(as_json, whole=True, everything=everything, stream=follower).run(follower))
@@ -87,8 +85,6 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
 
 
 def _path(target: str | None) -> tuple[Path | None, str]:
-    from viewer.sessions.targets import Targets
-
     targets = Targets()
     if target is not None:
         found = targets.resolve(target)
@@ -123,17 +119,9 @@ class _Tail:
         go on with whatever session begins in this directory. Raises OpenError for what turns out to be no session, and
         where turnlog fails on what comes.
         """
-        from schemas.troubles import OpenError
-        from viewer.follow.clock import Hints
-        from viewer.follow.family import FollowSet, Succession, is_twin
-        from viewer.follow.follower import Follower
-        from viewer.sessions.parts import part_at
-
         hints = Hints()
         loop = asyncio.get_running_loop()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
-                loop.add_signal_handler(name, self._stop, hints)
+        call_at_signals(partial(self._stop, hints))
         family = FollowSet(follower, whole=self._whole)
         following = Succession(family.main.session, loose=loose)
         said = ""

@@ -7,20 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import plural, project_name
+from schemas.clean import one_line
+from schemas.costs.prices import Prices
 from schemas.paths import address_json
 from viewer.completion import target as target_completion
-from viewer.output import DONE, NO, console, progress, warn, write_bytes, write_json
-from viewer.sessions.selection import chosen, in_order_made
+from viewer.dates import since as beginning
+from viewer.dates import until as end
+from viewer.index.library import Library
+from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, write_json
+from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
+from viewer.sessions.selection import chosen, in_order_made, up_to_date
+from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
+from viewer.usage.price_book import load
+from viewer.usage.report import Report
+from viewer.usage.spending import Spending
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from schemas.costs.prices import Prices
     from schemas.costs.responses import Tally
-    from viewer.index.library import Library
     from viewer.sessions.targets import Target
-    from viewer.usage.explain import Explanation
 
 _FROM_FILES = ("exchange", "group")
 """What the index does not know."""
@@ -56,12 +64,8 @@ def command(
     those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
-    from schemas.costs.prices import Prices
-
     book = None
     if pricing is not None:
-        from viewer.usage.price_book import load
-
         book = load(pricing)
     prices = Prices(book)
     filters = _filters(since, until, project)
@@ -69,8 +73,6 @@ def command(
     if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):
         by = kind or ("exchange" if targets else "day")
         return _print_sums(asked, by, filters, prices, explain=explain, as_json=as_json)
-    from viewer.usage.report import Report
-
     report = Report(prices, tables=not as_json)
     with progress("reading sessions") as bar:
         report.read(asked or chosen(()), bar, strict=bool(targets))
@@ -82,9 +84,6 @@ def command(
 
 
 def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
-    from viewer.dates import since as beginning
-    from viewer.dates import until as end
-
     return Filters(None if since is None else beginning(since), None if until is None else end(until), project)
 
 
@@ -94,9 +93,6 @@ def _print_sums(
     """Print sums by `kind` of the targets, or of every session on this machine. The exit code says whether there is
     anything.
     """
-    from viewer.usage.explain import Explanation, print_explanation
-    from viewer.usage.spending import Spending
-
     explanation = Explanation(filters, contexts=not as_json) if explain else None
     left_out = explanation.left_out if explanation is not None else []
     spending = Spending(prices, filters, explanation)
@@ -108,9 +104,7 @@ def _print_sums(
             found = spending.from_files(files, ledger, bar, strict=bool(targets))
             rows, total = rows_by(kind, found, keep=explain)
     else:
-        from viewer.sessions.ids import ids_of
-
-        library = _library()
+        library = up_to_date(Library())
         if not library.all() and not as_json:
             warn("no sessions found (turnlog doctor says where it looked)")
             return NO
@@ -133,7 +127,8 @@ def _print_sums(
         print_explanation(screen, rows, totals, explanation, prices)
     else:
         _print_table(screen, kind, rows, totals)
-    _say(screen, [*notes, *unpriced_note(total), *copies_note(spending.copies)])
+    for note in (*notes, *unpriced_note(total), *copies_note(spending.copies)):
+        say(screen, (note, "dim"))
     return DONE
 
 
@@ -141,8 +136,6 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
     """Call sessions by as much of their ids as TARGET needs, as `turnlog list` does. `known` are the ids on this
     machine, where they were looked for.
     """
-    from viewer.sessions.ids import ids_on_this_machine, short_ids
-
     marks = {row.mark for row in rows}
     shown = short_ids(marks, (known or ids_on_this_machine()) | marks)
     for row in rows:
@@ -151,9 +144,6 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
 
 def _nothing(filters: Filters, projects: set[str | None]) -> str:
     """Say why there are no figures: of a project that nobody knows, which there are."""
-    from renderers.facts import project_name
-    from schemas.clean import one_line
-
     if filters.project is not None and not any(map(filters.fit_project, projects)):
         there = some(sorted({project_name(root) for root in projects if root}, key=str.casefold), 8)
         asked = one_line(filters.project, 80)
@@ -161,20 +151,7 @@ def _nothing(filters: Filters, projects: set[str | None]) -> str:
     return "no token figures" + (" left by the filters" if any(filters) else "")
 
 
-def _library() -> Library:
-    from viewer.commands.list import report_problems
-    from viewer.index.library import Library
-
-    library = Library()
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
-    report_problems(library)
-    return library
-
-
 def _machine_notes(library: Library) -> list[str]:
-    from renderers.facts import plural
-
     summaries = library.all()
     subagents = sum(summary.subagents for summary in summaries)
     notes = [f"{plural(len(summaries), 'session')} and {plural(subagents, 'subagent')}"]
@@ -193,8 +170,6 @@ def _print_json(kind: str, rows: list[Row], total: Tally, explanation: Explanati
         "unpriced": totals["unpriced"],
     }
     if explanation is not None:
-        from viewer.usage.explain import kinds_json, responses_json
-
         for row, made in zip(rows, answer["rows"], strict=True):
             made["costByKind"] = kinds_json(row.responses, prices)
             made["from"] = responses_json(row.responses, prices)
@@ -224,10 +199,3 @@ def _print_table(screen: Console, kind: str, rows: list[Row], totals: list[tuple
         table.total(label, total.usage, cost_cell(total))
     table.print(screen)
     screen.print()
-
-
-def _say(screen: Console, notes: list[str]) -> None:
-    from rich.text import Text
-
-    for note in notes:
-        screen.print(Text(note, "dim"), soft_wrap=True)

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from renderers.facts import plural
+from schemas.clean import one_line
+from schemas.interchange.registry import NAMES, check, guess
+from schemas.json_faults import wide_encoding
+from schemas.opening import OpenError, agent_of, head_of
 from viewer.completion import one_of
 from viewer.output import DONE, NO, CallError, path_text, short_path, write_json
+from viewer.sessions.targets import STDIN, all_of_stdin, given_path
 
 if TYPE_CHECKING:
     from schemas.interchange.verdicts import Finding, Verdict
 
-FORMATS = ("session-data", "toolpath", "toolpath-jsonl", "events", "snapshot", "agent-response")
-"""Those of schemas/interchange/registry.py, written out so that --help need not import it."""
 _PRINTED = 100
 """Findings of a kind that people get to see; `--json` has all."""
 
@@ -25,8 +29,8 @@ _PRINTED = 100
     "--as",
     "as_format",
     metavar="FORMAT",
-    shell_complete=one_of(FORMATS),
-    help=f"One of {', '.join(FORMATS)}; guessed when not given.",
+    shell_complete=one_of(NAMES),
+    help=f"One of {', '.join(NAMES)}; guessed when not given.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(file: str, as_format: str | None, as_json: bool) -> int:
@@ -35,12 +39,9 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     FILE is a path, or - for standard input. Ends with 0 when the document is valid, 1 when it is not, 2 when it cannot
     be read or its format is not known. Warnings do not make it invalid.
     """
-    from schemas.interchange.registry import check
-    from viewer.sessions.targets import STDIN
-
     path = _path(file)
-    if as_format is not None and as_format not in FORMATS:
-        raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(FORMATS)}")
+    if as_format is not None and as_format not in NAMES:
+        raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(NAMES)}")
     called = "standard input" if file == STDIN else short_path(path)
     data = _read(path, called)
     name = as_format or _guess(path, called, data)
@@ -60,15 +61,11 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
 
 
 def _path(file: str) -> Path:
-    from viewer.sessions.targets import STDIN, all_of_stdin, given_path
-
     return all_of_stdin() if file == STDIN else given_path(file)
 
 
 def _read(path: Path, called: str) -> bytes:
     """Return the file's bytes. Raises OSError, and CallError for UTF-16, UTF-32 and a pipe, which may never end."""
-    from schemas.json_faults import wide_encoding
-
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CallError(f"{path_text(path)}: not a regular file")
     try:
@@ -83,15 +80,13 @@ def _read(path: Path, called: str) -> bytes:
 
 def _guess(path: Path, called: str, data: bytes) -> str:
     """The format by the document's own keys: a file's name is no evidence."""
-    from schemas.interchange.registry import guess
-
     if not data.strip():
         raise CallError(f"{called}: empty")
     said = guess(data)
     agent = None if said is not None and said.sure else _agent(path)
     if said is not None and agent is None:
         return said.name
-    formats = ", ".join(FORMATS)
+    formats = ", ".join(NAMES)
     if agent:
         raise CallError(
             f"{called}: a session of {agent}, in its own form and none of {formats}; "
@@ -104,8 +99,6 @@ def _agent(path: Path) -> str | None:
     """Return the name of the agent whose own session file it is, None if it is none: such a file may have keys that a
     published format has too.
     """
-    from schemas.opening import OpenError, agent_of, head_of
-
     try:
         agent = agent_of(head_of(path))
     except OpenError:
@@ -114,9 +107,6 @@ def _agent(path: Path) -> str | None:
 
 
 def _print(file: str, name: str, verdict: Verdict) -> None:
-    from renderers.facts import plural
-    from schemas.clean import one_line
-
     def lines(findings: list[Finding], word: str) -> None:
         for place, message in findings[:_PRINTED]:
             click.echo(one_line(f"{file}: {word}: {place}{': ' if place else ''}{message}", 1000))

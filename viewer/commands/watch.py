@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -12,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from renderers.facts import iso_time, local_time
 from schemas.clean import one_line
+from schemas.paths import address_json
+from viewer.follow.clock import call_at_signals
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, write_json
+from viewer.start import draw_where_people_look
+from viewer.usage.costs import load
+from viewer.watch.notices import Notices
+from viewer.watch.state import Does
+from viewer.watch.tiles import Watch, tiles_now
+from viewer.watch.words import state_words
 
 if TYPE_CHECKING:
-    from viewer.watch.notices import Notices
     from viewer.watch.state import State
     from viewer.watch.tile import Helper, Tile
-    from viewer.watch.tiles import Watch
 
 
 @click.command("watch")
@@ -37,14 +43,10 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
     facts in variables: TURNLOG_PROVIDER, _ID, _PATH, _TITLE, _WORKSPACE, _BRANCH, _STATE, _WHAT, _CERTAIN, _SOURCE,
     _ASKS.
     """
-    from viewer.watch.notices import Notices
-    from viewer.watch.tiles import Watch
-
     if program is not None and not program.strip():
         raise CallError("--exec: which command?")
     if sys.stdout.isatty() and not (as_json or once):
         from viewer.screens.run import run_watch
-        from viewer.start import draw_where_people_look
 
         draw_where_people_look()
         run_watch(bell=bell, notify=notify, command=program or "")
@@ -52,9 +54,6 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
     notices = Notices(_to_terminal, bell=bell, notify=notify, command=program or "")
     printer = _Printer(as_json)
     if once:
-        from viewer.usage.costs import load
-        from viewer.watch.tiles import tiles_now
-
         load()
         tiles = tiles_now()
         printer.print(tiles)
@@ -67,12 +66,8 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
 
 async def _watch(watch: Watch, printer: _Printer, notices: Notices) -> None:
     """Print changes until a signal comes or the reader of standard output goes away."""
-    from viewer.usage.costs import load
-
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
-            loop.add_signal_handler(name, stopped.set)
+    stopped = asyncio.Event()
+    call_at_signals(stopped.set)
     pricing = asyncio.create_task(asyncio.to_thread(load))
     working = asyncio.create_task(_print(watch, printer, notices))
     stopping = asyncio.create_task(_until_gone(stopped))
@@ -116,8 +111,6 @@ class _Printer:
 
     def print(self, tiles: list[Tile]) -> None:
         """Print what changed, and that a session is gone which was there."""
-        from viewer.watch.state import Does
-
         now = {tile.path: tile for tile in tiles}
         for path, (tile, _) in list(self._before.items()):
             if path not in now:
@@ -134,9 +127,6 @@ class _Printer:
         if self._as_json:
             write_json(tile_object(tile) | ({"state": "ended", "what": "", "source": gone} if gone else {}))
         else:
-            from renderers.facts import local_time
-            from viewer.watch.words import state_words
-
             state = "ended" if gone else state_words(tile.state)
             asks = "; ".join(ask.question for ask in tile.state.asks) if not gone else ""
             where, known = f"{tile.project or tile.title} ({tile.provider})", gone or tile.state.source
@@ -149,8 +139,6 @@ _GONE = "its process has ended"
 
 def _mark(tile: Tile) -> object:
     """The facts whose change is a change of state."""
-    from viewer.watch.state import Does
-
     state = tile.state
     helpers = tuple((helper.id, helper.state.does, helper.state.what) for helper in tile.helpers)
     sure = state.certain or state.does is not Does.WAITS
@@ -159,9 +147,6 @@ def _mark(tile: Tile) -> object:
 
 def tile_object(tile: Tile) -> dict[str, Any]:
     """A tile as `--json` prints it."""
-    from renderers.facts import iso_time
-    from schemas.paths import address_json
-
     state = tile.state
     return {
         "time": iso_time(time.time()),
@@ -187,8 +172,6 @@ def tile_object(tile: Tile) -> dict[str, Any]:
 
 
 def _state_object(state: State) -> dict[str, Any]:
-    from renderers.facts import iso_time
-
     return {
         "state": state.does,
         "what": state.what,

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viewer.output import DONE, NO, CallError, console, path_text, progress, warn, write_json
+from renderers.facts import iso_time, local_time, plural
+from schemas.clean import one_line
+from schemas.paths import address_json
+from schemas.provider import Problem
+from viewer.edits.history import GitError, repository_of
+from viewer.edits.trace import trace
+from viewer.edits.words import git_words, origin_words
+from viewer.index.library import Library
+from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
+from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from viewer.edits.trace import Origin, TracedLine
-    from viewer.index.library import Library
 
 _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 
@@ -35,11 +41,6 @@ def command(place: str, as_json: bool) -> int:
     tree of the repository, are aligned with its history. A line of which no session is known is untraced, and one
     that may be from several edits names them all.
     """
-    from schemas.provider import Problem
-    from viewer.edits.history import GitError, repository_of
-    from viewer.edits.trace import trace
-    from viewer.index.library import Library
-
     file, line = _split(place)
     problems: list[Problem] = []
     try:
@@ -50,8 +51,7 @@ def command(place: str, as_json: bool) -> int:
             lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:
         raise CallError(f"{path_text(file)}: {error}") from None
-    for problem in [*library.found.problems, *problems]:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of([*library.found.problems, *problems])
     if line is not None:
         if not 0 < line <= len(lines):
             raise CallError(f"{path_text(file)}: there is no line {line}; it has {len(lines)}")
@@ -93,28 +93,21 @@ def state_of(line: TracedLine) -> str:
 
 
 def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
-    from rich.text import Text
-
-    from schemas.clean import one_line
-    from viewer.edits.words import git_words, origin_words
 
     screen = console()
-    screen.print(Text.assemble((f"{name}:{line.number}", "bold"), f"  {line.text}"), soft_wrap=True)
-    screen.print(Text(f"git   {git_words(line.commit)}", "dim"), soft_wrap=True)
+    say(screen, (f"{name}:{line.number}", "bold"), f"  {line.text}")
+    say(screen, (f"git   {git_words(line.commit)}", "dim"))
     if not line.origins:
-        screen.print(Text("untraced: no session on this machine is known to have written it"), soft_wrap=True)
+        say(screen, "untraced: no session on this machine is known to have written it")
     elif len(line.origins) > 1:
-        screen.print(Text("one of several edits:"), soft_wrap=True)
+        say(screen, "one of several edits:")
     for origin in line.origins:
-        screen.print(Text.assemble(("you   ", "dim"), (one_line(origin.prompt, 300), "bold")), soft_wrap=True)
-        screen.print(Text(f"edit  {origin_words(origin, addresses[origin])}", "dim"), soft_wrap=True)
+        say(screen, ("you   ", "dim"), (one_line(origin.prompt, 300), "bold"))
+        say(screen, (f"edit  {origin_words(origin, addresses[origin])}", "dim"))
 
 
 def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
     from rich.text import Text
-
-    from renderers.facts import local_time, plural
-    from schemas.clean import one_line
 
     screen = console()
     names = [", ".join(map(addresses.__getitem__, line.origins)) for line in lines]
@@ -129,15 +122,13 @@ def _print_file(lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
     screen.print()
     for origin, count in Counter(origin for line in lines for origin in line.origins).items():
         facts = f"{addresses[origin]}  {origin.provider}  {plural(count, 'line')}  {one_line(origin.prompt, 200)}"
-        screen.print(Text(facts), soft_wrap=True)
+        say(screen, facts)
     untraced = sum(not line.origins for line in lines)
-    screen.print(Text(f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"), soft_wrap=True)
+    say(screen, (f"{len(lines) - untraced:,} of {plural(len(lines), 'line')} traced", "dim"))
 
 
 def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
     """The places of the edits, as TARGET takes them."""
-    from viewer.sessions.ids import ids_of, short_ids
-
     origins = {origin for line in lines for origin in line.origins}
     short = short_ids({origin.id for origin in origins}, ids_of(library.found.files, library))
     return {origin: f"{short[origin.id]}{origin.edit.place}" for origin in origins}
@@ -147,8 +138,6 @@ def _addresses(lines: list[TracedLine], library: Library) -> dict[Origin, str]:
 
 
 def _object(name: str, line: TracedLine) -> dict[str, Any]:
-    from renderers.facts import iso_time
-
     commit = line.commit
     return {
         "file": name,
@@ -167,9 +156,6 @@ def _object(name: str, line: TracedLine) -> dict[str, Any]:
 
 
 def _origin_object(origin: Origin) -> dict[str, Any]:
-    from renderers.facts import iso_time
-    from schemas.paths import address_json
-
     edit = origin.edit
     return {
         "provider": origin.provider,

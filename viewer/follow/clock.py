@@ -7,8 +7,9 @@ The clock is the truth: network mounts, WSL and exhausted inotify limits send no
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -101,3 +102,10 @@ async def written_below(folders: Iterable[Path], *, deep: bool = True) -> AsyncI
     )
     async for some in changes:
         yield {Path(path) for _, path in some}
+
+
+def call_at_signals(stop: Callable[[], object]) -> None:
+    """Call `stop` in the running event loop when a signal asks the program to end."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
+            asyncio.get_running_loop().add_signal_handler(name, stop)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from schemas.troubles import OpenError
-from viewer.follow.clock import Hints
+from viewer.follow.clock import Hints, call_at_signals
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 
@@ -30,10 +28,7 @@ async def keep_writing(path: Path, write: Callable[[], object]) -> None:
         stopped = True
         hints.wake()
 
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):  # Windows: an interrupt is a KeyboardInterrupt there
-            loop.add_signal_handler(name, stop)
+    call_at_signals(stop)
     written, changed, rested = False, False, 0.0
     try:
         async for _ in hints.ticks():

@@ -14,6 +14,7 @@ from renderers.places import exchange_names
 from schemas.clean import one_line
 from schemas.costs.responses import Tally, each_once, family, tally
 from schemas.message import Flag, Kind
+from schemas.opening import read_session
 from schemas.paths import address_json
 from schemas.provider import Problem
 from schemas.session import Session
@@ -238,7 +239,5 @@ def _count(side: Side, member: Session, messages: range) -> None:
 
 def compare_files(one: Target, other: Target, prices: Prices, progress: Callable[[int, int], None]) -> Comparison:
     """Read and compare two sessions, or what is at places in them. Raises OpenError, and CallError for no place."""
-    from schemas.opening import read_session
-
     with closing(read_session(one.path, progress)) as first, closing(read_session(other.path, progress)) as second:
         return compare(first, second, prices, (one.place, other.place))

@@ -10,23 +10,26 @@ import os
 import shutil
 import sys
 from collections import Counter
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas import __version__
 from schemas.clean import one_line
 from schemas.folders import reason_of
+from schemas.interchange.registry import readers
 from schemas.paths import source_of
 from schemas.provider import Retention
+from schemas.providers import each_provider, providers
 from schemas.troubles import guarded
 from viewer.output import short_path
+from viewer.sessions.discover import Place, environment
 from viewer.transcript.clipboard import clipboard_way
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Provider
     from viewer.index.library import Library
     from viewer.index.summary import Summary
-    from viewer.sessions.discover import Place
 
 _WATCH_LIMITS = ("max_user_watches", "max_user_instances", "max_queued_events")
 _LIBRARIES = ("textual", "rich", "orjson", "watchfiles", "markdown-it-py")
@@ -35,9 +38,6 @@ _TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_CO
 
 def report(library: Library) -> dict[str, Any]:
     """All of it, as `doctor --json` prints it. `library` must have been brought up to date."""
-    from schemas.providers import providers
-    from viewer.sessions.discover import environment
-
     env, summaries = environment(), library.all()
     return {
         "version": __version__,
@@ -56,9 +56,6 @@ def report(library: Library) -> dict[str, Any]:
 
 def formats() -> list[dict[str, str]]:
     """Every kind of file that can be opened, and by what it is told."""
-    from schemas.interchange.registry import readers
-    from schemas.providers import each_provider
-
     return [
         {"agent": provider.name, "format": one.name, "toldBy": one.told_by}
         for provider in (*each_provider(), *readers())
@@ -123,8 +120,6 @@ def _places(provider: Provider, env: Environment, library: Library) -> list[Plac
     """List the places where the agent was looked for; an agent that has nothing here was not asked, and would have
     looked there.
     """
-    from viewer.sessions.discover import Place
-
     places = [place for place in library.found.places if place.provider == provider.id]
     if places or any(problem.reason.startswith(f"{provider.name}: ") for problem in library.found.problems):
         return places
@@ -133,8 +128,6 @@ def _places(provider: Provider, env: Environment, library: Library) -> list[Plac
 
 
 def _libraries() -> dict[str, str | None]:
-    from importlib.metadata import PackageNotFoundError, version
-
     found: dict[str, str | None] = {}
     for name in _LIBRARIES:
         try:

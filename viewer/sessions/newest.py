@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from viewer.output import progress
+from viewer.sessions.freshness import is_live
+
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
     from schemas.session import Session
@@ -42,7 +45,6 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
 
     Of one that the index knows and that has been written since, within the last minute, the file's time counts.
     """
-    from viewer.sessions.freshness import is_live
 
     def rank(file: SessionFile) -> _Rank | None:
         known = library.standing(file)
@@ -65,7 +67,6 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
     now, also where nothing was said yet; else the newest in which anything was said. None if there is none.
     """
     from viewer.index.library import in_directory
-    from viewer.sessions.freshness import is_live
 
     def place(file: SessionFile, said: bool, when: float, last: float | None) -> _Rank:
         touched = library.touched(file)
@@ -98,8 +99,6 @@ def _first(
     """The file of the highest rank; those that `rank` gives to what the index does not know are upper bounds, and
     `look` finds the real ones. None stands for a file that is out of the question.
     """
-    from viewer.output import progress
-
     ranks = {file: place for file in files if file.size and (place := rank(file))}
     looked: set[SessionFile] = set()
     while ranks:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderers.places import find_part, no_such_place
+from schemas.costs.responses import family, source_of_session
 from viewer.output import CallError, path_text
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 def part_at(session: Session, place: str) -> Part | None:
     """The part of a session at a place; None for the whole. Raises CallError where there is none."""
-    from renderers.places import find_part, no_such_place
-
     if not place:
         return None
     if (part := find_part(session, place)) is None:
@@ -70,8 +70,6 @@ class Parts:
         """All rows of a session and its subagents (`schemas.costs.responses.family`); `fit` tells those that are asked
         for, when they have been passed. Raises CallError for a place that is none, or a message.
         """
-        from schemas.costs.responses import family, source_of_session
-
         part, source = exchanges_at(session, target.place), source or source_of_session(session)
         if part is None:
             yield from family(session, failed, source)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderers.facts import plural
+from schemas.opening import OpenError, addresses_in, read_session
 from schemas.paths import source_of
-from viewer.output import CallError, path_text, warn
+from schemas.troubles import bug
+from viewer.output import CallError, path_text, progress, warn, warn_of
+from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.session import Session
-    from viewer.sessions.targets import Target
+    from viewer.index.library import Library
 
 
 def chosen(given: tuple[str, ...]) -> list[Target]:
     """The sessions that the arguments mean, each once, of a database all; without any every session of this machine,
     the newest first. Raises CallError.
     """
-    from schemas.opening import addresses_in
-    from viewer.sessions.targets import Target, Targets, shown
-
     resolver = Targets()
     if given:
         found: dict[Path, Target] = {}
@@ -33,8 +35,7 @@ def chosen(given: tuple[str, ...]) -> list[Target]:
                 if found.setdefault(path, Target(path, one.given, one.place)).place != one.place:
                     raise CallError(f"{shown(one.given)}: a session is named once, with one place or a range: #3-5")
         return list(found.values())
-    for problem in resolver.found.problems:
-        warn(f"{path_text(problem.path)}: {problem.reason}")
+    warn_of(resolver.found.problems)
     return [Target(file.path, str(file.path)) for file in resolver.found.files]
 
 
@@ -77,8 +78,6 @@ def each_session(
 
     A file that is no session is an OpenError where it was named (`strict`), else it is left out and said.
     """
-    from schemas.opening import OpenError, read_session
-
     sizes = [_size(target.path) for target in targets]
     before, everything = 0, sum(sizes)
     for target, size in zip(targets, sizes, strict=True):
@@ -104,13 +103,28 @@ def each_session(
             session.close()
 
 
+def up_to_date(library: Library) -> Library:
+    """An index after it was brought up to date under a bar; folders that could not be looked into are said."""
+    with progress("reading sessions") as bar:
+        library.bring_up_to_date(bar)
+    warn_of(library.found.problems)
+    return library
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Session]:
+    """The session at an address for the time of a block, read under a bar."""
+    with progress("reading") as bar:
+        session = read_session(path, bar)
+    with closing(session):
+        yield session
+
+
 def say_others(session: Session, path: Path) -> None:
     """Say in one line that a source holds other sessions too: those of a document stand and count as subagents of its
     first; of a database the newest is read.
     """
-    from renderers.facts import plural
     from schemas.interchange.toolpath import others_in
-    from schemas.opening import addresses_in
 
     if session.key and len(held := addresses_in(path)) > 1:
         which = f"this is the newest, name another like {path_text(held[1])}"
@@ -124,8 +138,6 @@ def failed(target: Target, error: Exception, *, strict: bool) -> None:
     """A bug that one file brings to light must not hide the figures of all the others: it is said. Raises CallError
     where the file was named.
     """
-    from schemas.troubles import bug
-
     reason = f"{target.shown_path}: {bug(error)}"
     if strict:
         raise CallError(reason) from error

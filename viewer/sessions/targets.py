@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 from renderers.places import split_place
 from schemas.clean import one_line
 from schemas.paths import source_of
+from schemas.provider import SessionFile
 from viewer.output import CallError, path_text, progress
+from viewer.sessions.newest import newest, newest_here, real_id
 
 if TYPE_CHECKING:
-    from schemas.provider import SessionFile
     from viewer.index.library import Library
     from viewer.sessions.discover import Found
 
@@ -112,14 +113,10 @@ class Targets:
 
     def latest(self) -> SessionFile | None:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
-        from viewer.sessions.newest import newest
-
         return newest(self.found.files, self.library)
 
     def newest_here(self, here: Path) -> SessionFile | None:
         """The session to follow in a directory: one that is being written, else the newest; None if there is none."""
-        from viewer.sessions.newest import newest_here
-
         return newest_here(self.found.files, self.library, here)
 
     def _by_id(self, given: str) -> SessionFile:
@@ -149,7 +146,6 @@ class Targets:
 
     def _subagents(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The subagents whose id begins so."""
-        from schemas.provider import SessionFile
         from viewer.index.fulltext import text_store
 
         library = self.library
@@ -164,8 +160,6 @@ class Targets:
 
     def _fitting(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The sessions whose id begins so, each with its id: what the index says, for others what discovery says."""
-        from viewer.sessions.newest import real_id
-
         fitting: list[tuple[str, SessionFile]] = []
         for file in self.found.files:
             session_id = self.library.session_id(file)

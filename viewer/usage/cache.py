@@ -29,7 +29,7 @@ from schemas.message import Flag, Kind
 from schemas.providers import provider_of
 from schemas.table import NONE
 from schemas.values import dict_of, text_of
-from viewer.output import path_text, warn
+from viewer.output import warn_of
 from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 from viewer.sessions.targets import Target
@@ -203,8 +203,7 @@ class Breaks:
             counted = {(row.member, row.key): row for row in settled if parts.fit(row)}
             self.found += (one for one in found if (one.miss.row.member, one.miss.row.key) in counted)
             self._note(counted.values())
-            for problem in failed:
-                warn(f"{path_text(problem.path)}: {problem.reason}")
+            warn_of(failed)
         for one in self.found:
             one.price(self._prices)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from renderers.facts import plural
 from schemas.costs.responses import Holder, Ledger, Response
-from schemas.paths import path_text
-from viewer.output import warn
+from schemas.interchange.events import event_line
+from viewer.exporting import own_files
+from viewer.output import warn, warn_of
 from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 
@@ -29,8 +31,6 @@ class EventWriter:
 
     def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
         """The events of the targets, a line each; `strict` as in `each_session`."""
-        from viewer.exporting import own_files
-
         for target, session in each_session(targets, self._progress, strict=strict):
             failed: list[Problem] = []
             rows: list[Response] = []
@@ -38,16 +38,13 @@ class EventWriter:
                 self.read |= own_files(member)
                 rows += found
             yield from self._written(self._ledger.settle(rows))
-            for problem in failed:
-                warn(f"{path_text(problem.path)}: {problem.reason}")
+            warn_of(failed)
 
     def inherited_lines(self) -> Iterator[bytes]:
         """Make lines of what forks inherited from sessions that are not among them, when all were read."""
         return self._written(self._ledger.settle_inherited())
 
     def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:
-        from schemas.interchange.events import event_line
-
         for row, holder in settled:
             if not self._parts.fit(row):
                 continue
@@ -62,8 +59,6 @@ class EventWriter:
 
     def say(self) -> None:
         """Say what was left out, and why."""
-        from renderers.facts import plural
-
         for count, why in (
             (self._copies, "a copy of one that is written"),
             (self._timeless, "no time is recorded, which an event needs"),

@@ -25,6 +25,7 @@ from schemas.paths import path_text
 from schemas.providers import provider_of
 from schemas.usage import REST, TokenUsage
 from schemas.values import text_of
+from viewer.output import say
 from viewer.usage.context import addition_lines, context_line
 from viewer.usage.sums import Filters, Row, cost_cell
 
@@ -231,36 +232,30 @@ def print_explanation(
     """Print each figure with its cost by kind and its responses, the dearest first, with their records; the sums; what
     filled the context; then what is in no figure.
     """
-    from rich.text import Text
-
-    def write(*pieces: str | tuple[str, str]) -> None:
-        screen.print(Text.assemble(*pieces), soft_wrap=True)
-
     for row in rows:
         label = f"{row.mark}  {row.label}" if row.mark else row.label
-        write((one_line(label, 200), "bold"), f"  {row.tally.tokens:,} tokens, {cost_cell(row.tally)}")
+        say(screen, (one_line(label, 200), "bold"), f"  {row.tally.tokens:,} tokens, {cost_cell(row.tally)}")
         if money := kinds_line(costs_by_kind(row.responses, prices)):
-            write(f"  {money}")
+            say(screen, f"  {money}")
         for line in _response_lines(sorted(row.responses, key=lambda one: (-(one.cost or 0), -(one.usage.total or 0)))):
-            write(line)
+            say(screen, line)
         screen.print()
     if rows:
         for label, total in totals:
-            write((label, "bold"), f"  {total.tokens:,} tokens, {cost_cell(total)}")
+            say(screen, (label, "bold"), f"  {total.tokens:,} tokens, {cost_cell(total)}")
         screen.print()
     for path, lines in explanation.contexts:
         if lines:
-            write(
-                ("what filled the context", "bold"), f"  {one_line(path, 300)}" if len(explanation.contexts) > 1 else ""
-            )
+            whose = f"  {one_line(path, 300)}" if len(explanation.contexts) > 1 else ""
+            say(screen, ("what filled the context", "bold"), whose)
             for line in lines:
-                write(f"  {line}")
+                say(screen, f"  {line}")
             screen.print()
     if explanation.left_out:
-        write(("left out", "bold"))
+        say(screen, ("left out", "bold"))
         for one in explanation.left_out:
             what = "  ".join(filter(None, (one_line(one.what, 200), _places_text(one.places))))
-            write(f"  {what}: {one_line(one.reason, 300)}")
+            say(screen, f"  {what}: {one_line(one.reason, 300)}")
         screen.print()
 
 

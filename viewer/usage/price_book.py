@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from schemas.costs.price_book import BookError, load_book
 from viewer.output import CallError, path_text, warn
+from viewer.sessions.targets import given_path
 
 if TYPE_CHECKING:
     from schemas.costs.price_book import PriceBook
@@ -12,9 +14,6 @@ if TYPE_CHECKING:
 
 def load(given: str) -> PriceBook:
     """The price book in a file. Raises CallError that names the file and what is wrong in it."""
-    from schemas.costs.price_book import BookError, load_book
-    from viewer.sessions.targets import given_path
-
     path = given_path(given)
     try:
         book = load_book(path)

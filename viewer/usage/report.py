@@ -10,7 +10,8 @@ from schemas.clean import one_line
 from schemas.costs.responses import Response, Tally, each_once, rounded_cost, tally
 from schemas.json_output import json_bytes
 from schemas.paths import address_json
-from viewer.output import console, short_path
+from viewer.output import console, say, short_path
+from viewer.sessions.ids import ids_on_this_machine
 from viewer.sessions.selection import each_session, failed, in_order_made, say_others
 from viewer.usage.spending import Spending, Taken, numbered_prompts
 from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
@@ -80,8 +81,6 @@ class Report:
 
     def _is_known(self, session_id: str) -> bool:
         """Tell whether a session is among those that are read, or on this machine."""
-        from viewer.sessions.ids import ids_on_this_machine
-
         if session_id not in self._known and not self._looked:
             self._known |= ids_on_this_machine()
             self._looked = True
@@ -95,19 +94,17 @@ class Report:
 
     def print(self) -> None:
         """Print the answer for people."""
-        from rich.text import Text
-
         from viewer.usage.table import Rows
 
         screen = console()
         several = len(self.tables) > 1
         for target, table, notes in self.tables:
             if several:
-                screen.print(Text(short_path(target.path) if target.given != "-" else "-", "bold"), soft_wrap=True)
+                say(screen, (short_path(target.path) if target.given != "-" else "-", "bold"))
             table.print(screen)
             screen.print()
             for note in notes:
-                screen.print(Text(note, "dim"), soft_wrap=True)
+                say(screen, (note, "dim"))
             if several:
                 screen.print()
         if several:
@@ -116,7 +113,7 @@ class Report:
                 rows.total(label, total.usage, cost_cell(total))
             rows.print(screen)
         for note in copies_note(self.spending.copies):
-            screen.print(Text(note, "dim"), soft_wrap=True)
+            say(screen, (note, "dim"))
 
 
 def session_object(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
 from schemas.costs.responses import Holder, Ledger, Response, Tally, in_order_made, source_of_session
-from schemas.paths import path_text
-from viewer.output import warn
+from viewer.output import warn_of
 from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 from viewer.usage.sums import EVERYTHING, Filters
@@ -98,8 +97,7 @@ class Spending:
             (self._subagents if row.member else self._own).add(row)
         if self._explanation is not None:
             self._explanation.end_session()
-        for problem in failed:
-            warn(f"{path_text(problem.path)}: {problem.reason}")
+        warn_of(failed)
         self.sessions += wanted
         self.subagents += wanted * sum(self._parts.holds(source.path, number) for number in range(1, members))
         return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
