@@ -316,7 +316,10 @@ def _difference_at(lines: Sequence[str], start: int) -> tuple[FileDiff, int, int
     at, diff, modes = start, FileDiff(""), dict[str, str]()
     if lines[at].startswith(_GIT_FILE):
         names = lines[at][len(_GIT_FILE) :]
-        diff.path = _without_prefix(_unquoted(names[len(names) // 2 + 1 :]))
+        old, new = _unquoted(names[: len(names) // 2]), _unquoted(names[len(names) // 2 + 1 :])
+        # Letters of diff.mnemonicPrefix differ; without prefixes the two are the same.
+        lettered = old[1:2] == "/" and old[1:] == new[1:] and old != new
+        diff.path = new[2:] if lettered else _without_prefix(new)
         at += 1
         while at < len(lines) and (match := _GIT_HEADER.match(lines[at])):
             how, mode, kind, way, name, binary = match.group("how", "mode", "kind", "way", "name", "binary")
@@ -337,7 +340,7 @@ def _difference_at(lines: Sequence[str], start: int) -> tuple[FileDiff, int, int
         old, new = (_unquoted(line[4:].partition("\t")[0]) for line in lines[at : at + 2])
         gone, came = new == "/dev/null", old == "/dev/null"
         diff.operation = "add" if came else "delete" if gone else diff.operation
-        if not diff.renamed_to:
+        if not (diff.renamed_to or (diff.path and diff.path in (old[2:], new[2:]))):
             diff.path = _without_prefix(old if gone else new)
         at += 2
     head = at

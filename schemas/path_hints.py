@@ -6,6 +6,7 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from itertools import dropwhile
 from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -34,6 +35,12 @@ _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
 _IN_PLACE = frozenset({"sed", "perl", "ruby"})
 _NO_CONTENT = frozenset({"touch", "mkdir"})
+_IS_ANY = re.compile(r"[$`*?{}]")
+"""What stands for files that a command does not name."""
+_WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
+"""Words of the shell before a command."""
+_NO_COMMAND = re.compile(r"\$?\(\((?:[^()]|\([^()]*\))*\)\)|(?<!\S)\[\[\s.*?\s\]\]")
+"""Arithmetic and conditions, in which `>` compares."""
 _GIT_ANYTHING = frozenset({"am", "apply", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore"}) | {
     "revert", "stash", "switch",
 }  # fmt: skip
@@ -81,21 +88,29 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
     changes: list[tuple[str, str]] = []
     place: str | None = None
     for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
-        words = _unwrapped(simple.words)
+        words, others = _of_others(_unwrapped(simple.words, _WORDS))
         name = words[0].rsplit("/", 1)[-1] if words else ""
         plain = [word for word in words[1:] if not word.startswith("-")]
-        if name == "cd":
+        if name in ("cd", "pushd"):
             place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else place
             continue
         found = [(f"{name} >".strip(), path) for path in simple.targets]
-        if name in ("rm", "unlink", "mv"):
+        if name in ("bash", "sh", "zsh") and words[1:2] in (["-c"], ["-lc"]) and len(words) > 2:
+            found += shell_changes(words[2])
+        elif others:
+            changes += [(f"{name} -i", "")] if name in _IN_PLACE and _edited([*words[1:], "any"]) else []
+        elif name in ("rm", "unlink", "mv"):
             found += [(name, path) for path in plain]
         elif name == "git" and plain[:1] in (["mv"], ["rm"]):
             found += [(f"git {plain[0]}", path) for path in plain[1:]]
+        elif name == "git" and plain[:1] in (["checkout"], ["restore"]) and "--" in words:
+            found += [(f"git {plain[0]}", path) for path in words[words.index("--") + 1 :]]
         elif name == "patch" or (name == "git" and plain and plain[0] in _GIT_ANYTHING):
             changes.append((f"git {plain[0]}" if name == "git" else name, ""))
         elif name in _IN_PLACE:
-            found += [(f"{name} -i", path) for path in _edited(words[1:])]
+            edited = _edited(words[1:])
+            found += [(f"{name} -i", path) for path in edited]
+            changes += [(f"{name} -i", "")] if any(_IS_ANY.search(path) for path in edited) else []
         elif name not in _NO_CONTENT:
             found += [(name, path) for path in _written(words)]
         changes += [(how, _joined(place, path)) for how, path in found if _is_path(path)]
@@ -185,7 +200,7 @@ def _commands(text: str) -> Iterator[_Command]:
     words: list[str] = []
     targets: list[str] = []
     pending = ""
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(_NO_COMMAND.sub("", text)):
         kind = match.lastgroup
         if kind == "word":
             word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), match[0])
@@ -220,11 +235,26 @@ def _written(words: list[str]) -> list[str]:
     return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--output")]
 
 
-def _unwrapped(words: list[str]) -> list[str]:
-    """A command without what stands before its name: variables, `sudo`."""
-    while words and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
-        words = words[1:]
+def _unwrapped(words: list[str], more: frozenset[str] = frozenset()) -> list[str]:
+    """A command without what stands before its name: variables, `sudo`, `timeout 5`, the words `more`."""
+    while words:
+        if words[0] == "timeout":
+            words = list(dropwhile(lambda word: word[:1] in "-0123456789", words[1:]))
+        elif words[0] in _WRAPPERS or words[0] in more or re.match(r"[A-Za-z_]\w*=", words[0]):
+            words = words[1:]
+        else:
+            break
     return words
+
+
+def _of_others(words: list[str]) -> tuple[list[str], bool]:
+    """The command that `find -exec` or `xargs` runs on files that it does not name, and whether it is one."""
+    if words[:1] == ["find"]:
+        at = next((words.index(option) for option in ("-exec", "-execdir") if option in words), None)
+        return (words, False) if at is None else (words[at + 1 :], True)
+    if words[:1] == ["xargs"]:
+        return next((words[at:] for at, word in enumerate(words) if word in _IN_PLACE), words), True
+    return words, False
 
 
 def _edited(arguments: list[str]) -> list[str]:

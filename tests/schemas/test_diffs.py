@@ -193,6 +193,8 @@ CHANGED = "@@ -1 +1 @@ def f():\n-a\n+b"
         (f"--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00\n{CHANGED}", "new/x"),
         ("diff --git a/x b/x\nold mode 100644\nnew mode 100755", "x, mode 100644 → 100755"),
         ("diff --git a/x b/x\nnew file mode 100644\nindex 0..e69", "add x"),
+        (f"diff --git i/x w/x\nindex 1..2\n--- i/x\n+++ w/x\n{CHANGED}", "x"),
+        (f"diff --git i/x y i/x y\nindex 1..2\n--- i/x y\n+++ i/x y\n{CHANGED}", "i/x y"),
         ("diff --git a/x b/x\nindex 1..2 100644\nBinary files a/x and b/x differ", "x, binary"),
         (
             'diff --git "a/\\346\\227\\245" b/y\nold mode 100644\nnew mode 100755\nsimilarity index 60%\n'

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from schemas.costs.responses import Response, Source, Tally
 from schemas.message import Flag, Kind
@@ -255,6 +255,21 @@ async def test_the_list_comes_back_as_it_was_left_in_the_same_directory() -> Non
     async with app.run_test(size=(100, 30)):
         assert titles(app)[0] == "Title a"
     assert kept["place"] == str(Path("nowhere/c1.jsonl"))
+
+
+async def test_words_that_no_title_has_yet_stay_in_the_list_while_titles_are_read() -> None:
+    app = listed(summary("a1"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: len(titles(app)) == 1)
+        screen = app.screen
+        assert isinstance(screen, BrowserScreen)
+        await until(pilot, lambda: screen._looked)
+        screen._indexed = (1, 10)
+        await pilot.press(*"zebra")
+        await pilot.pause()
+        assert "being read   zebra" in str(app.screen.query_one("#empty", Static).content)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FindScreen))
 
 
 @pytest.mark.parametrize(("keys", "left"), [("a", "a"), ("right a", "b1a"), ("backspace", "")])

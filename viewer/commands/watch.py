@@ -57,9 +57,10 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
         load()
         tiles = tiles_now()
         printer.print(tiles)
-        if not tiles:
+        running = any(tile.state.does is not Does.ENDED for tile in tiles)
+        if not running:
             warn("no session runs")
-        return DONE if tiles else NO
+        return DONE if running else NO
     asyncio.run(_watch(Watch(), printer, notices))
     return DONE
 

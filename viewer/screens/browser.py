@@ -207,7 +207,10 @@ class BrowserScreen(RowListScreen):
         if filled:
             empty.remove()
             return
-        if len(self._shelf) and self._complete:
+        if len(self._shelf) and self._complete and self._reading():
+            more = f"{words}   {'enter searches all sessions   ' if words else ''}esc clears"
+            text = Content.styled(f"Nothing fits yet: sessions are being read   {more}", "$text-muted")
+        elif len(self._shelf) and self._complete:
             narrowed = "" if self._facets == Facets() else "   of what the list is narrowed to" if words else " that"
             text = Content.assemble(
                 ("Nothing fits ", "$text-muted"),
@@ -298,11 +301,11 @@ class BrowserScreen(RowListScreen):
 
     def _find_typed(self) -> None:
         """Search for what was typed where it leaves nothing, once the filter has taken all keys that came by now: those
-        to come are the search's.
+        to come are the search's. Not while titles are still to be read, which may have it.
         """
         if self._filter.message_queue_size:
             self._filter.call_later(self._find_typed)
-        elif self.is_current and self._is_filtered_away and self._facets == Facets():
+        elif self.is_current and self._is_filtered_away and self._facets == Facets() and not self._reading():
             self.action_find(self._filter.value)
 
     @property

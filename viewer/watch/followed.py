@@ -106,8 +106,7 @@ class Followed:
 
     def _seat(self) -> Seat:
         session = self.session
-        place, over = session.workspace_root, self.turn.over
-        return Seat(self.path, self.agent, session.id, place, session.created, self.touched, over)
+        return Seat(self.path, self.agent, session.id, session.workspace_root, session.created, self.touched)
 
     @property
     def may_wait(self) -> bool:

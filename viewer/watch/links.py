@@ -31,8 +31,6 @@ class Seat:
     workspace: str | None
     created: float | None
     touched: float
-    over: bool
-    """Whether its turn is over."""
 
 
 @dataclass(slots=True)
@@ -142,7 +140,7 @@ class Links:
         untold = agent.running == Running() or not self._processes.known
         for seat in seats:
             if not (its := found[seat.path]).is_registered:
-                doubtful = untold or (now - seat.touched < _QUIET and not seat.over)
+                doubtful = untold or now - seat.touched < _QUIET
                 its.alive = True if its.workers else None if doubtful else False
         return found
 
