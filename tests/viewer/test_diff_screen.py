@@ -238,3 +238,8 @@ async def test_it_grows_with_a_session_within_another_file(machine: Machine, mon
         assert await changed(pilot) == ["▌a.py new #1 +1 -0", "#1.2 Write +1 -0"]
         hand.tool(Tool("Write", "write", "w", {}, diffs=[added_file("b.py", "two\n")]))
         await until(pilot, lambda: rows(pilot)[2:] == ["b.py new #1 +1 -0", "#1.3 Write +1 -0"])
+
+
+def test_it_has_the_styles_of_a_screen() -> None:
+    """Of several bases Textual takes styles from the first alone; a screen without a background shows what is below."""
+    assert "Screen" in DiffScreen._css_type_names

@@ -43,8 +43,9 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     agent:codex  project:shop  branch:main  tool:edit  file:db/  role:you
     is:error     since:7d      before:2026-03-01
 
-    Case and accents do not matter. role: is you, agent, thinking or tool. Prompts, answers, thinking, tool use and
-    output, titles and subagents are searched. A hit's place opens it: turnlog ID#3.7.
+    An argument of several plain words is a phrase too. Case and accents do not matter. role: is you, agent,
+    thinking or tool. Prompts, answers, thinking, tool use and output, titles and subagents are searched. A hit's
+    place opens it: turnlog ID#3.7.
     """  # noqa: D301 (click wants the character, not its escape)
     if unknown := next((word for word in words if word.startswith("--")), None):
         raise CallError(f"search: no such option: {path_text(unknown)}; a word that begins so stands in quotes")

@@ -124,6 +124,11 @@ class Changes:
     problems: list[Problem] = field(default_factory=list)
     """Subagents that could not be read."""
 
+    @property
+    def changed(self) -> int:
+        """Count the files that something changed: not those in which all edits failed or came to nothing."""
+        return sum(bool(file.stages or file.commands) for file in self.files)
+
 
 class Read(NamedTuple):
     """Lines of a file that a tool showed."""

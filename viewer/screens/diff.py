@@ -162,7 +162,7 @@ class DiffScreen(RowListScreen):
             self._pane.remake(partial(self._make, file))
         self._list.show([row for file in changes.files for row in _file_rows(file)] + _any_rows(changes), at)
         added, removed = totals(diff for file in changes.files for diff in file.diffs)
-        facts = [plural(len(changes.files), "file"), f"+{added} -{removed}"]
+        facts = [plural(changes.changed, "file"), f"+{added} -{removed}"]
         facts += [f"left out: {counts(changes.left_out)}"] * bool(changes.left_out)
         facts += [f"{plural(len(changes.problems), 'subagent')} not read"] * bool(changes.problems)
         what = "changed by the session" if self._whole else f"changed in exchange {self._exchange}"

@@ -25,7 +25,7 @@ _BESIDE, _AROUND = 7, 7
 """Cells and lines of it around the exchanges."""
 
 
-class OutlinePane(RowListKeys, Vertical):
+class OutlinePane(Vertical, RowListKeys):
     """An outline below a line in which one types what it is narrowed to."""
 
     TABLE = "outline"

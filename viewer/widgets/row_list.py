@@ -202,7 +202,7 @@ class RowListKeys(Widget):
         self.query_one(RowList).last()
 
 
-class RowListScreen(RowListKeys, Screen[None]):
+class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes styles from the first base alone
     """A screen whose keys move the cursor of the one list of rows on it."""
 
 
