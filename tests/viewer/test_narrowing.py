@@ -257,7 +257,8 @@ async def test_the_list_comes_back_as_it_was_left_in_the_same_directory() -> Non
     assert kept["place"] == str(Path("nowhere/c1.jsonl"))
 
 
-async def test_words_that_no_title_has_yet_stay_in_the_list_while_titles_are_read() -> None:
+@pytest.mark.parametrize("how", ["enter", "read", "taken back"])
+async def test_words_that_no_title_has_yet_stay_in_the_list_while_titles_are_read(how: str) -> None:
     app = listed(summary("a1"))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: len(titles(app)) == 1)
@@ -268,8 +269,13 @@ async def test_words_that_no_title_has_yet_stay_in_the_list_while_titles_are_rea
         await pilot.press(*"zebra")
         await pilot.pause()
         assert "being read   zebra" in str(app.screen.query_one("#empty", Static).content)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, FindScreen))
+        if how == "enter":
+            await pilot.press("enter")
+        else:
+            await pilot.press(*["backspace"] * (how == "taken back"))
+            screen._looked_through(0.1)
+        await until(pilot, lambda: isinstance(app.screen, FindScreen) or how == "taken back")
+        assert isinstance(app.screen, FindScreen) == (how != "taken back")
 
 
 @pytest.mark.parametrize(("keys", "left"), [("a", "a"), ("right a", "b1a"), ("backspace", "")])

@@ -93,6 +93,8 @@ class BrowserScreen(RowListScreen):
         self._pricing = ""
         self._indexed: tuple[int, int] | None = None
         self._looked = self._looking = self._news = False
+        self._finds_later = False
+        """Whether to search for what was typed when all titles are read, if none has it."""
         self._known, self._show_after = -1, 0.0
         self._next_look: Timer | None = None
         self._find: FindScreen | None = None
@@ -292,7 +294,7 @@ class BrowserScreen(RowListScreen):
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:
-        self._back, self._filter.settled = False, ""
+        self._back, self._filter.settled, self._finds_later = False, "", False
         self._show(to_top=True)
         # A word that no title has may be in the sessions. Not while one takes letters back.
         grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
@@ -301,11 +303,12 @@ class BrowserScreen(RowListScreen):
 
     def _find_typed(self) -> None:
         """Search for what was typed where it leaves nothing, once the filter has taken all keys that came by now: those
-        to come are the search's. Not while titles are still to be read, which may have it.
+        to come are the search's. Not before all titles are read, which may have it.
         """
+        self._finds_later = bool(self._reading())
         if self._filter.message_queue_size:
             self._filter.call_later(self._find_typed)
-        elif self.is_current and self._is_filtered_away and self._facets == Facets() and not self._reading():
+        elif self.is_current and self._is_filtered_away and self._facets == Facets() and not self._finds_later:
             self.action_find(self._filter.value)
 
     @property
@@ -372,6 +375,8 @@ class BrowserScreen(RowListScreen):
         """Everything is known; some time later it is looked again."""
         self._indexed, self._looked = None, True
         self._show()
+        if self._finds_later:
+            self._find_typed()
         least = FIND_SECONDS if self._find is self.app.screen else LOOK_SECONDS
         self._set_next_look(max(least, 30 * seconds))
 
