@@ -294,11 +294,12 @@ class BrowserScreen(RowListScreen):
 
     @on(Input.Changed)
     def _filter_typed(self) -> None:
-        self._back, self._filter.settled, self._finds_later = False, "", False
+        self._back, self._filter.settled = False, ""
         self._show(to_top=True)
         # A word that no title has may be in the sessions. Not while one takes letters back.
-        grew, self._typed = len(self._filter.value) > len(self._typed), self._filter.value
-        if grew:
+        words, before = self._filter.value, self._typed
+        self._typed, self._finds_later = words, self._finds_later and words == before
+        if len(words) > len(before):
             self._filter.call_later(self._find_typed)
 
     def _find_typed(self) -> None:
