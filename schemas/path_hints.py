@@ -35,12 +35,14 @@ _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
 _LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
 _IN_PLACE = frozenset({"sed", "perl", "ruby"})
 _NO_CONTENT = frozenset({"touch", "mkdir"})
-_IS_ANY = re.compile(r"[$`*?{}]")
+_IS_ANY = re.compile(r"[$`*?{}\n]")
 """What stands for files that a command does not name."""
 _WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
 """Words of the shell before a command."""
-_NO_COMMAND = re.compile(r"\$?\(\((?:[^()]|\([^()]*\))*\)\)|(?<!\S)\[\[\s.*?\s\]\]")
-"""Arithmetic and conditions, in which `>` compares."""
+_NO_COMMAND = re.compile(r"\$?\(\((?:[^()]|\([^()]*\))*\)\)|(?<!\S)\[\[\s(?:(?!\[\[\s).)*?\s\]\]")
+"""Arithmetic and conditions, in which `>` compares; none reaches beyond the beginning of the next, so that text full of
+beginnings is gone through once.
+"""
 _GIT_ANYTHING = frozenset({"am", "apply", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore"}) | {
     "revert", "stash", "switch",
 }  # fmt: skip
@@ -96,7 +98,9 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
             continue
         found = [(f"{name} >".strip(), path) for path in simple.targets]
         if name in ("bash", "sh", "zsh") and words[1:2] in (["-c"], ["-lc"]) and len(words) > 2:
-            found += shell_changes(words[2])
+            inner = shell_changes(words[2])
+            found += inner
+            changes += [one for one in inner if not one[1]]
         elif others:
             changes += [(f"{name} -i", "")] if name in _IN_PLACE and _edited([*words[1:], "any"]) else []
         elif name in ("rm", "unlink", "mv"):
@@ -236,7 +240,7 @@ def _written(words: list[str]) -> list[str]:
 
 
 def _unwrapped(words: list[str], more: frozenset[str] = frozenset()) -> list[str]:
-    """A command without what stands before its name: variables, `sudo`, `timeout 5`, the words `more`."""
+    """A command without what stands before its name: variables, `sudo`, `timeout 5`, and the words in `more`."""
     while words:
         if words[0] == "timeout":
             words = list(dropwhile(lambda word: word[:1] in "-0123456789", words[1:]))
@@ -275,9 +279,4 @@ def _edited(arguments: list[str]) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    return (
-        bool(word)
-        and not word.startswith(("&", "/dev/", "-"))
-        and not any(c in word for c in "$`*?{}\n")
-        and "://" not in word
-    )
+    return bool(word) and not word.startswith(("&", "/dev/", "-")) and not _IS_ANY.search(word) and "://" not in word

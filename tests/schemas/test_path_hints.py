@@ -62,6 +62,7 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ("find . -name '*.py' -exec sed -i s/a/b/ {} +; grep -l x | xargs sed -i s/a/b/", [("sed -i", "")] * 2),
         ("find . -exec sed s/a/b/ {} +; xargs sed -n 3p; xargs wc > n", [("xargs >", "n")]),
         ("bash -c 'echo x > f'; cd d && sh -c 'rm g'", [("echo >", "f"), ("rm", "d/g")]),
+        ("bash -c 'git apply p; sed -i s/a/b/ $f'", [("git apply", ""), ("sed -i", "")]),
         ("git checkout -- f g; git restore f", [("git checkout", "f"), ("git checkout", "g"), ("git restore", "")]),
         ("grep rm a; echo 'sed -i s/a/b/ c'; pytest 2>&1; mkdir d; touch e", []),
         ("sed -n 1,20p a; sed s/a/b/ c; rm $FILE *.o", []),
