@@ -192,7 +192,7 @@ async def test_only_what_is_in_sight_costs_anything() -> None:
             await pilot.press("tab", "end")
             await until(pilot, lambda: counted(outline))
         assert made.call_count < 20 * outline.size.height
-        assert len(read) < 100  # the text is drawn, too
+        assert len(read) < 500  # of 10,000; the text is drawn, too, once or twice
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=6), st.integers(24, 130), st.integers(0, 10**7))

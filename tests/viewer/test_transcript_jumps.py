@@ -287,7 +287,8 @@ async def test_keys_act_while_a_far_edit_is_looked_for_and_end_that(monkeypatch:
         hand.text(f"answer {n}")
     async with transcript(hand) as (pilot, view, _):
         await pilot.press(">", "j")
-        assert view.cursor.block == 1 and 0 < len(looked) < 2000
+        await until(pilot, lambda: view.cursor.block == 1)
+        assert 0 < len(looked) < 2000
         count = len(looked)
         await pilot.pause(0.05)
         assert len(looked) == count and not notices(pilot)
