@@ -144,8 +144,9 @@ async def test_names_may_hold_anything(machine: Machine) -> None:
 async def test_a_file_that_is_no_session_is_said(machine: Machine, tmp_path: Path) -> None:
     async with listed(machine) as pilot:
         pilot.app.push_screen(DiffScreen(tmp_path / "nothing.jsonl"))
-        pane = pilot.app.screen.query_one(RowsPane)
-        await until(pilot, lambda: "nothing.jsonl" in pane.text.replace("\n", ""))  # a long path is wrapped
+        await until(  # a long path is wrapped
+            pilot, lambda: "nothing.jsonl" in pilot.app.screen.query_one(RowsPane).text.replace("\n", "")
+        )
         await pilot.press("y", "e", "enter", "tab", "q")
         assert isinstance(pilot.app.screen, BrowserScreen)
 
@@ -220,12 +221,15 @@ async def test_differences_in_a_transcript_have_room_for_two_columns(
         app = pilot.app
         assert isinstance(app, TurnlogApp)
         app.open_session(machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl", place="#2.3")
-        await pilot.pause()
+        await until(pilot, lambda: app.screen.query_one(TranscriptView).size.height)
         await pilot.press("4", *keys)
         view = app.screen.query_one(TranscriptView)
         await until(pilot, lambda: view.size.width == 160)
-        drawn = "\n".join(strip.text for strip in (view.render_line(y) for y in range(view.size.height)))
-        assert re.search(r"1 - a {60,}\d+ \+ b", drawn)
+
+        def drawn() -> str:
+            return "\n".join(view.render_line(y).text for y in range(view.size.height))
+
+        await until(pilot, lambda: re.search(r"1 - a {60,}\d+ \+ b", drawn()), drawn)
 
 
 async def test_it_grows_with_a_session_within_another_file(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
