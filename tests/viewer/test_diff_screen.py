@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from schemas.diffs import added_file
 from schemas.message import Tool
@@ -125,6 +125,27 @@ async def test_the_patch_is_written_as_turnlog_diff_prints_it(machine: Machine, 
         await pilot.press("enter")
         await until(pilot, (tmp_path / "my.patch").exists)
         assert (tmp_path / "my.patch").read_text() == text != ""
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (100, 30)])
+async def test_what_the_patch_lacks_is_said_where_it_covers_nothing(machine: Machine, size: tuple[int, int]) -> None:
+    path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"
+    given = {"file_path": "/home/dev/lamp-shop/new.py", "content": "one\n"}
+    use(path, 8, "Write", given, {"type": "create", "filePath": given["file_path"], "content": "one\n"})
+    use(path, 9, "Bash", {"command": "sed -i s/a/b/ old.py"}, {"stdout": "", "stderr": ""})
+    async with listed(machine, size) as pilot:
+        app = pilot.app
+        app.push_screen(DiffScreen(path))
+        await changed(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: app.screen.query("#dialog-note"))
+        note, line = app.screen.query_one("#dialog-note", Static), app.screen.query_one("#path")
+        assert str(note.content).startswith("Not in the patch:") and "old.py" in str(note.content)
+        app.notify("and this", title="Beside")
+        await until(pilot, lambda: "Beside: and this" in str(app.screen.query_one("#dialog-hint", Static).content))
+        await pilot.pause()
+        assert not any(toast.region for toast in app.screen.query("Toast"))
+        assert app.screen.query_one("#dialog").region.contains_region(line.region) and line.region.height == 1
 
 
 async def test_names_may_hold_anything(machine: Machine) -> None:

@@ -162,7 +162,7 @@ async def test_what_came_is_saved_as_it_came(tmp_path: Path, monkeypatch: pytest
         await one.until(lambda: isinstance(one.app.screen, PathPrompt))
         one.app.screen.query_one("#path", Input).value = "half.jsonl"
         await one.pilot.press("enter")
-        await one.until(lambda: bool(one.app.screen.query("#dialog-problem")))  # no file is written over
+        await one.until(lambda: bool(one.app.screen.query("#dialog-note")))  # no file is written over
         one.app.screen.query_one("#path", Input).value = "whole.jsonl"
         await one.pilot.press("enter")
         await one.until((tmp_path / "whole.jsonl").exists)

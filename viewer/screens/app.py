@@ -145,7 +145,13 @@ class TurnlogApp(App[None]):
         )
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
-        """A notice, at that edge of the screen from which the cursor is farther: it may speak of its line."""
+        """A notice: in a dialog where it has room for that, else at that edge of the screen from which the cursor is
+        farther, since it may speak of its line.
+        """
+        if (say := getattr(self.screen, "say", None)) is not None:
+            title = options.get("title")
+            say(f"{title}: {message}" if title else message)
+            return
         rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptWindow, RowList"))
         low = any(row is not None and 2 * row > self.size.height for row in rows)
         for rack in self.screen.query("ToastRack"):
@@ -186,11 +192,13 @@ class TurnlogApp(App[None]):
         screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
         self.push_screen(screen)
 
-    def write_file(self, title: str, name: str, data: bytes, given: str = "") -> None:
-        """Ask where to, then write something as it is."""
-        self._ask_where(
-            title, name, lambda path: self._write(path, [data], "Written", lambda: format_size(len(data))), given
-        )
+    def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None:
+        """Ask where to, with a note, then write something as it is."""
+
+        def write(path: Path) -> None:
+            self._write(path, [data], "Written", lambda: format_size(len(data)))
+
+        self._ask_where(title, name, write, given, note)
 
     def _write(self, path: Path, chunks: Iterable[bytes], title: str, more: Callable[[], str]) -> None:
         """Write a new file, in whichever thread this is, and say where it lies, or why not. `more` is said of it."""
@@ -330,7 +338,7 @@ class TurnlogApp(App[None]):
         self.push_screen(ExportScreen(session, places), take)
 
     def _ask_where(
-        self, title: str, name: str, write: Callable[[Path], object], given: str = "", problem: str = ""
+        self, title: str, name: str, write: Callable[[Path], object], given: str = "", note: str = ""
     ) -> None:
         """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
         from viewer.screens.dialog import PathPrompt
@@ -346,7 +354,7 @@ class TurnlogApp(App[None]):
             else:
                 write(path)
 
-        self.push_screen(PathPrompt(title, given or name, problem), take)
+        self.push_screen(PathPrompt(title, given or name, note), take)
 
     @work(thread=True, group="export")
     def _write_export(self, session: Session, order: Order) -> None:

@@ -19,6 +19,9 @@ from textual.widgets import Input, Static
 
 Answer = TypeVar("Answer")
 
+_SAID = 5.0
+"""Seconds for which something is said."""
+
 SCROLL_KEYS: tuple[BindingType, ...] = (
     Binding("j,down", "scroll(1)", show=False),
     Binding("k,up", "scroll(-1)", show=False),
@@ -58,6 +61,12 @@ class Dialog(ModalScreen[Answer]):
     def compose_body(self) -> ComposeResult:
         """Make the dialog's content."""
         raise NotImplementedError
+
+    def say(self, text: str) -> None:
+        """Say something in the line of the hint for a while: a notice over the box would cover it."""
+        hint = self.query_one("#dialog-hint", Static)
+        hint.update(Content(text.replace("\n", " ")))
+        self.set_timer(_SAID, lambda: hint.update(Content(self._hint)))
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
@@ -122,16 +131,18 @@ class MessageScreen(Dialog[None]):
 
 
 class PathPrompt(Dialog[str]):
-    """Asks for a file to write; answers with what was typed."""
+    """Asks for a file to write; answers with what was typed. `note` says what the file lacks, or what was wrong with
+    the last answer.
+    """
 
-    def __init__(self, title: str, suggestion: str, problem: str = "") -> None:
+    def __init__(self, title: str, suggestion: str, note: str = "") -> None:
         super().__init__(title, "enter writes   esc cancels")
-        self._suggestion, self._problem = suggestion, problem
+        self._suggestion, self._note = suggestion, note
 
     def compose_body(self) -> ComposeResult:
-        """A line to type in, and what was wrong with the last answer."""
-        if self._problem:
-            yield Static(Content.styled(self._problem, "$error"), id="dialog-problem", markup=False)
+        """The note, and a line to type in."""
+        if self._note:
+            yield Static(Content.styled(self._note, "$warning"), id="dialog-note", markup=False)
         # Relative to where turnlog was started, as with any command.
         yield Input(self._suggestion, id="path", compact=True, select_on_focus=False)
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE, _MOST_ROWS = 100, 10_000
 """Rows of a diff that are drawn at once, and in all; the patch has every line."""
+_LACKS = 8
+"""What a patch lacks of which so much is said; `turnlog diff --patch` says all."""
 _ABOVE = 3
 """Rows that stay in sight above an edit."""
 _LOOK, _REST = 1.0, 4
@@ -360,14 +362,14 @@ class DiffScreen(RowListScreen):
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
 
-    def _patch(self) -> str:
-        """The patch; what it lacks is said."""
+    def _patch(self) -> tuple[str, str]:
+        """The patch, and what it lacks."""
         if self._whole not in self._known:
-            return ""
+            return "", ""
         text, lacks = patch_of(self._changes, os.getcwd())
-        if lacks:
-            self._app.say("\n".join(one_line(lack, 200) for lack in lacks), title="Not in the patch")
-        return text
+        said = ["Not in the patch:", *(one_line(lack, 200) for lack in lacks[:_LACKS])] if lacks else []
+        said += [f"and {len(lacks) - _LACKS} more"] * (len(lacks) > _LACKS)
+        return text, "\n".join(said)
 
     def action_copy(self) -> None:
         """Copy the patch, secrets replaced."""
@@ -380,14 +382,18 @@ class DiffScreen(RowListScreen):
     def _copy(self, *, as_it_is: bool = False) -> None:
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
-        if text := self._patch():
-            said = put_on_clipboard(self._app, redacted_text("the patch", text), "c", as_it_is=as_it_is)
-            self._app.say(said)
+        text, lacks = self._patch()
+        said = [put_on_clipboard(self._app, redacted_text("the patch", text), "c", as_it_is=as_it_is)] if text else []
+        if said or lacks:
+            self._app.say("\n".join(filter(None, (*said, lacks))))
 
     def action_write(self) -> None:
         """Write the patch to a file."""
-        if text := self._patch():
-            self._app.write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"))
+        text, lacks = self._patch()
+        if text:
+            self._app.write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)
+        elif lacks:
+            self._app.say(lacks)
 
     def action_back(self) -> None:
         """Go back to where one came from."""

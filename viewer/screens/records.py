@@ -11,8 +11,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_cost, format_exact, format_size, plural, usage_line
 from renderers.places import exchange_names, place_of
@@ -79,8 +77,7 @@ class LookupScreen(Dialog[None]):
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         copy = redacted_text("all of it", self.query_one(RowsPane).text)
-        said = put_on_clipboard(self.app, copy, "c", as_it_is=as_it_is)
-        self.query_one("#dialog-hint", Static).update(Content(said.replace("\n", " ")))  # a toast would cover the text
+        self.say(put_on_clipboard(self.app, copy, "c", as_it_is=as_it_is))
 
 
 def raw_screen(session: Session, index: int) -> LookupScreen:
