@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import time
+import zlib
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -26,6 +30,7 @@ sys.path.insert(0, str(FOLDER.parent))
 
 from textual.screen import Screen  # noqa: E402
 
+from schemas.message import Part  # noqa: E402
 from schemas.opening import read_session  # noqa: E402
 from schemas.provider import Environment  # noqa: E402
 from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session  # noqa: E402
@@ -40,6 +45,7 @@ from viewer.screens.compare import CompareScreen  # noqa: E402
 from viewer.screens.config_keys import Config  # noqa: E402
 from viewer.screens.diff import DiffScreen  # noqa: E402
 from viewer.screens.filter import Filter  # noqa: E402
+from viewer.screens.image import ImageScreen  # noqa: E402
 from viewer.screens.trace import TraceScreen  # noqa: E402
 from viewer.screens.transcript import TranscriptScreen  # noqa: E402
 from viewer.screens.watch import WatchScreen  # noqa: E402
@@ -239,6 +245,34 @@ async def compare(env: Environment, size: tuple[int, int]) -> str:
     return await _above(CompareScreen(one, other), size, theme="dark")
 
 
+async def image(env: Environment, size: tuple[int, int]) -> str:
+    """An image, in the half cells that stand for pixels where a terminal draws none."""
+    part = Part("image", "", media_type="image/png", data=b64encode(_tides(480, 270)).decode())
+    from textual_image import widget
+
+    with patch.object(widget, "Image", widget.HalfcellImage):  # it would ask a terminal, and there is none
+        return await _above(ImageScreen([part], "tides"), size, theme="dark")
+
+
+def _tides(width: int, height: int) -> bytes:
+    """A PNG of the tides of two days, the water below the line in the colour of its depth."""
+    rows = bytearray()
+    for y in range(height):
+        rows.append(0)
+        for x in range(width):
+            level = height * (0.45 + 0.28 * math.sin(x / width * 8 * math.pi) * (1 - 0.3 * x / width))
+            depth = (y - level) / height
+            steps = int(8 * depth)  # few colours, or the picture would be large
+            water = (30, 110 - 12 * steps, 190 - 16 * steps)
+            rows += bytes((235, 203, 139) if abs(depth) < 0.012 else (40, 44, 52) if depth < 0 else water)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
 def _run(
     env: Environment, pid: int, project: str, branch: str, status: str, age: float, some: int, tool: str, given: object
 ) -> None:
@@ -293,6 +327,7 @@ async def main() -> None:
         "changes": changes,
         "traced": traced,
         "compare": compare,
+        "image": image,
     }
     for name, shot in shots.items():
         for size in (*SIZES, *[WIDE] * (name == "diff")):

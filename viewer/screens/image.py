@@ -37,7 +37,7 @@ _SHOWN = 1600, 1200
 _WIDGET = "textual_image.widget"
 _DEAF = 1.0
 """Seconds after the question to the terminal."""
-_ABSENT = "To see images here: pip install 'turnlog[images]' (a terminal with sixel or Kitty graphics)."
+_ABSENT = "Images are drawn where turnlog is installed with its extra `images`, which brings textual-image."
 
 
 class ImageScreen(Screen[None]):
