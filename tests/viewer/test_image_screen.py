@@ -85,7 +85,7 @@ async def test_without_the_extra_it_is_named_and_written_as_it_is(
 ) -> None:
     monkeypatch.setattr(images, "find_spec", lambda name: None)
     async with opened(session(tmp_path, text(GIF), text(PNG))) as pilot:
-        await until(pilot, lambda: "turnlog[images]" in said(pilot))
+        await until(pilot, lambda: "extra `images`" in said(pilot))
         await pilot.press("n", "e")
         box = pilot.app.screen.query_one("#path", Input)
         assert box.value == "image-11111111-1111-0-2.png"
