@@ -25,7 +25,7 @@ from viewer.screens.config_keys import TABLES, footer_items
 from viewer.screens.outline_pane import OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import KeyFooter, acting
+from viewer.widgets.chrome import KeyFooter, TitleBar, acting
 from viewer.widgets.outline import Outline
 
 WIDE = (140, 30)
@@ -123,7 +123,10 @@ async def test_typing_narrows_and_enter_goes_there() -> None:
         await pilot.pause()
         assert "prompt number 20" in lines(view)[0]
         assert pilot.app.focused is view and view.folds.level == folds
-        await pilot.press("tab", "/", "escape")
+        await until(pilot, lambda: outline.summary == "30 exchanges")  # and it shows where one is
+        assert any(line.startswith("▌") and "prompt number 20" in line for line in rows(outline))
+        assert pilot.app.screen.query_one("OutlinePane > TitleBar", TitleBar).display
+        await pilot.press("tab", *"Number 2", "escape")
         assert outline.summary == "30 exchanges"
         await pilot.press("escape")
         assert pilot.app.focused is view

@@ -84,6 +84,8 @@ class OutlinePane(Vertical, RowListKeys):
         self.show()
 
     def action_choose(self) -> None:
+        """Go to the exchange; all are shown again, since the outline shows where one is."""
+        self._filter.value = ""  # which is heard of later
         self.outline.choose()
 
     def action_clear(self) -> None:
