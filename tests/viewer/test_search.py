@@ -246,6 +246,30 @@ def test_what_is_not_indexed_is_looked_through_and_said(machine: Machine) -> Non
     assert [group.hits for group in last.groups] == [2, 2]
 
 
+def test_what_the_index_will_hold_in_a_moment_is_not_read_twice(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = open_library(machine)
+    library.bring_up_to_date()
+    machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
+    fresh = open_library(machine)
+    fresh.cached()
+    with monkeypatch.context() as patched:
+        patched.setattr("viewer.index.find.look_through", None)
+        find = Find(fresh)
+        (answer,) = find.groups(parse("lamp"), filling=True)
+        assert (answer.hits, answer.done) == (3, True)
+        remove(fresh.text_path)
+        (answer,) = find.groups(parse("lamp"), filling=True)
+        assert (answer.hits, answer.missing, answer.done) == (0, 2, True)
+    fresh.bring_up_to_date()
+    assert [answer.hits for answer in find.groups(parse("lamp"), filling=True)] == [4]
+    remove(fresh.text_path)
+    fresh.text_path.mkdir()  # nothing can be filled
+    assert [answer.hits for answer in find.groups(parse("lamp"), filling=True)][-1] == 4
+    find.close()
+
+
 def test_without_a_place_for_the_index_search_still_works(machine: Machine) -> None:
     (machine.home / "cache").write_text("a file where the folder should be")
     library = open_library(machine)

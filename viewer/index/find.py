@@ -214,9 +214,10 @@ class Find:
 
     # -- which messages --------------------------------------------------------------------------------------------
 
-    def groups(self, query: Query, order: Order = "best") -> Iterator[Answer]:
+    def groups(self, query: Query, order: Order = "best", *, filling: bool = False) -> Iterator[Answer]:
         """The sessions in which a query means something: an answer at once, and another whenever there is more. The
-        last one is `done`. Ends without it when `cancel` is called.
+        last one is `done`. Ends without it when `cancel` is called. While somebody is `filling` the index what it does
+        not hold yet is not looked through: that would be read twice.
         """
         self._cancelled = False
         try:
@@ -226,10 +227,11 @@ class Find:
             answer = self._asked(query)
             missing = self._library.lacking(self._known)
             answer.missing, answer.note = len(missing), self._note
-            answer.done = not missing
+            answer.done = not missing or (filling and not self._note)
             _sort(answer.groups, order)
             yield answer
-            yield from self._scan(query, answer, missing, order)
+            if not answer.done:
+                yield from self._scan(query, answer, missing, order)
         except Interrupted:
             return
 

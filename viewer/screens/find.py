@@ -27,7 +27,7 @@ from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
 from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
-from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
+from viewer.widgets.chrome import FacetLine, KeyFooter, StatusBar
 from viewer.widgets.hits import HitList, Line
 from viewer.widgets.row_list import RowListScreen
 
@@ -83,7 +83,7 @@ class Asker:
     def __init__(self, library: Library, post: Callable[[Message], object]) -> None:
         self._find, self._post = Find(library), post
         self._state = Condition()
-        self._query = Query()
+        self._query, self._filling = Query(), False
         self.number = 0
         self._asked = 0.0
         self._wanted: list[tuple[Group, int]] = []
@@ -91,10 +91,11 @@ class Asker:
         # Textual knows by the context where a message belongs.
         Thread(target=copy_context().run, args=(self._run,), name="find", daemon=True).start()
 
-    def ask(self, query: Query) -> None:
-        """Ask something, and nothing else any more."""
+    def ask(self, query: Query, *, filling: bool) -> None:
+        """Ask something, and nothing else any more; with `filling` only of what the index holds by now."""
         with self._state:  # until it is left the thread does not begin with what is asked now
-            self._query, self.number, self._asked, self._wanted = query, self.number + 1, perf_counter(), []
+            self._query, self._filling = query, filling
+            self.number, self._asked, self._wanted = self.number + 1, perf_counter(), []
             self._find.cancel()
             self._state.notify()
 
@@ -125,7 +126,7 @@ class Asker:
         with self._state:
             self._state.wait_for(lambda: self.number or self._closed)
             number, query, asked = self.number, self._query, self._asked
-        answers = self._find.groups(query)
+            answers = self._find.groups(query, filling=self._filling)
         while not self._is_over(number):
             if self._draw(number):
                 continue
@@ -200,7 +201,7 @@ class FindScreen(RowListScreen):
         """What of the query cannot be meant."""
         self._took = 0.0
         """Seconds until the first answer."""
-        self._bar = TitleBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
+        self._bar = StatusBar(Content.assemble(("turnlog", "bold $accent"), ("   search all", "$text-muted")))
         self._box = Filter("words in any session", value=words)
         self._narrowed = FacetLine()
         self._hits = HitList(clock)
@@ -268,7 +269,7 @@ class FindScreen(RowListScreen):
         self._asked = self._box.value
         query = parse(f"{self._facets.query()} {self._box.value}", typing=True)
         self._problem = query.problem
-        self._asker.ask(Query() if query.problem else query)
+        self._asker.ask(Query() if query.problem else query, filling=self._early)
 
     def on_asker_answered(self, event: Asker.Answered) -> None:
         """Show an answer."""
@@ -304,13 +305,12 @@ class FindScreen(RowListScreen):
     def _counts(self, answer: Answer) -> str:
         pieces = [self._reading().strip()] if self._early and answer.done else []
         if not answer.done:
-            pieces.append(answer.note or self._reading().strip() or "not all is read yet")
-            pieces.append(f"looking through {plural(answer.missing, 'session')} …")
+            pieces += [answer.note, f"looking through {plural(answer.missing, 'session')} …"]
         if (self._box.value.strip() or answer.groups) and not self._problem:
             more = "+" if answer.at_least else ""
             hits = f"{answer.hits:,}{more} {'hit' if answer.hits == 1 and not more else 'hits'}"
             pieces.append(f"{hits} in {plural(len(answer.groups), 'session')} · {self._took * 1000:.0f} ms")
-        return "   ".join(filter(None, pieces))
+        return " · ".join(filter(None, pieces))
 
     def _show_remark(self, answer: Answer) -> None:
         """Say something where nothing is to be shown."""
@@ -321,8 +321,8 @@ class FindScreen(RowListScreen):
             width = max(len(words) for words, _ in _HINTS) + 3
             lines = [Content.assemble((words.ljust(width), "$accent"), (says, "$text-muted")) for words, says in _HINTS]
             text = Content("\n").join(lines)
-        elif answer.done and not answer.groups:
-            found = "Nothing found yet for " if self._early else "Nothing found for "
+        elif not answer.groups:
+            found = "Nothing found for " if answer.done and not self._early else "Nothing found yet for "
             text = Content.assemble((found, "$text-muted"), self._box.value)
         self._remark.update(text)
         self._remark.display = bool(text)
@@ -336,7 +336,9 @@ class FindScreen(RowListScreen):
         """
         if self._box.value != self._asked:
             self._ask()
-        self._opens = self._anew or self._hits.is_awaited or (self._hits.current is None and not self._done)
+        self._opens = (
+            self._anew or self._hits.is_awaited or (self._hits.current is None and (self._early or not self._done))
+        )
         if not self._opens and not self._hits.unfold() and (current := self._hits.current) is not None:
             self._open(*current)
 
