@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
@@ -99,6 +100,10 @@ def test_what_an_agent_says_is_believed_while_its_process_is_there(desk: Desk) -
     desk.states("a", "waiting", "input needed", start=7)  # the number was given to another process
     (tile,) = desk.look(watch)
     assert said(tile) == ("ended", "killed", True)
+    gone = desk.now  # it was seen until then
+    assert [tile.state.since, *(tile.state.since for tile in desk.look(watch))] == [gone, gone]
+    (tile,) = desk.look(desk.watch())  # who has not seen it knows the last record
+    assert tile.state.since is not None and tile.state.since < gone - 1
 
 
 def test_a_dialog_that_the_person_opened_is_no_wait(desk: Desk) -> None:
@@ -273,8 +278,15 @@ def act(desk: Desk, name: str, step: str) -> None:
 @given(STEPS)
 def test_tiles_keep_their_laws(steps: list[tuple[str, str]]) -> None:
     """A tile moves only when its need changes, and a verdict depends on files and processes alone: who looks for the
-    first time sees what they see who looked on.
+    first time sees what they see who looked on, but for when something ended.
     """
+
+    def seen_by(watch: Watch) -> dict[Path, State]:
+        return {
+            tile.path: replace(tile.state, since=None) if tile.state.does is Does.ENDED else tile.state
+            for tile in desk.look(watch, 0)
+        }
+
     with TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
         watch = desk.watch()
@@ -290,10 +302,10 @@ def test_tiles_keep_their_laws(steps: list[tuple[str, str]]) -> None:
         for name in "abc":  # no terminals: stillness takes time to measure
             (desk.proc / str(desk.pid_of(name)) / "io").unlink(missing_ok=True)
         desk.look(watch)  # which process is whose is told by what was read before
-        seen = {tile.path: tile.state for tile in desk.look(watch)}
-        fresh = desk.watch()
+        desk.look(watch)
+        seen, fresh = seen_by(watch), desk.watch()
         desk.look(fresh, 0)
-        assert {tile.path: tile.state for tile in desk.look(fresh, 0)} == seen
+        assert seen_by(fresh) == seen
         watch.close()
         fresh.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.running import Wait
 from schemas.values import when
 from tests.viewer.lab_live import BOOTED, LIVE, Machine, draw, lay_out
 from viewer.watch.state import Does
@@ -133,6 +134,14 @@ def test_copilots_records_tell_when_a_command_was_let_through(tmp_path: Path) ->
     (tile,) = look(machine, "03-shell", 0.5)
     assert tile.state.does is Does.WORKS and tile.state.since == pytest.approx(let)
     assert let > called + 1
+
+
+@pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
+def test_a_subagent_that_asks_is_the_one_that_waits(tmp_path: Path) -> None:
+    (tile,) = look(lay_out("claude", "04c-approval-in-subagent", tmp_path), "04c-approval-in-subagent")
+    (helper,) = tile.helpers
+    assert (helper.state.does, helper.state.what) == (Does.WAITS, Wait.PERMISSION)
+    assert [ask.question for ask in helper.state.asks] == ["Write sub.txt"]
 
 
 def said(tile: Tile) -> str:

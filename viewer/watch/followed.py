@@ -13,7 +13,7 @@ from pathlib import Path
 from schemas.costs.responses import Tally
 from schemas.message import Flag, Kind, Message
 from schemas.paths import source_of
-from schemas.running import Agent
+from schemas.running import Agent, Status
 from schemas.session import Session, Subagent
 from schemas.table import NONE
 from schemas.troubles import OpenError
@@ -233,6 +233,9 @@ class Followed:
         """The subagents that run, as a tree, and their turns."""
         helpers: list[Helper] = []
         turns: list[Turn] = []
+        stated = evidence.stated
+        if stated is not None and (stated.status is not Status.WAITS or _has_tools(self.turn)):
+            stated = None  # else a subagent's tool use is what it waits for
         for subagent in session.subagents[-_MOST_HELPERS:] if evidence.alive is not False else ():
             if (follower := self._helpers.get(_file_of(subagent, session))) is None:
                 continue
@@ -242,12 +245,16 @@ class Followed:
             if not _is_open(session, subagent) and now - (inner.updated or 0.0) > RECENT_SECONDS:
                 continue
             below, deeper = self._running(inner, evidence, now)
-            own = Evidence(evidence.alive, runs=evidence.runs, silent=True)
+            own = Evidence(evidence.alive, runs=evidence.runs, silent=True, stated=stated if _has_tools(turn) else None)
             state = judge(self.agent.name, [turn, *deeper], own, now=now, live=True)
             name = subagent.name or inner.title
             helpers.append(Helper(subagent.id, name, subagent.description, state, inner.usage(), below, subagent.path))
             turns += [turn, *deeper]
         return tuple(helpers), turns
+
+
+def _has_tools(turn: Turn) -> bool:
+    return any(call.type != "task" for call in turn.calls)
 
 
 def _file_of(subagent: Subagent, session: Session) -> Path:

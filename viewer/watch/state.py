@@ -139,6 +139,8 @@ class Evidence:
     """What the agent says of the session."""
     begun: float | None = None
     """When it began."""
+    gone: float | None = None
+    """When it was found gone, where it was seen before."""
     pids: tuple[int, ...] = ()
     """The numbers of the processes."""
 
@@ -246,7 +248,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
     if link.alive is False:
-        return _left(turn, stated)
+        return _left(turn, stated, link.gone)
     if link.stopped:
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
     if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
@@ -291,14 +293,14 @@ def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: fl
     return stated._replace(status=Status.UNTOLD) if answered or begun or ended else stated
 
 
-def _left(turn: Turn, stated: Stated | None) -> State:
-    """The state of a session whose process is gone."""
-    answered = turn.over and not turn.calls
+def _left(turn: Turn, stated: Stated | None, gone: float | None) -> State:
+    """The state of a session whose process is gone, since then or, where nobody saw it go, since its last record."""
+    answered, since = turn.over and not turn.calls, gone or turn.since
     if stated is not None and stated.pid:
         what = "killed, answered" if answered and stated.status in (Status.DONE, Status.UNTOLD) else "killed"
-        return State(Does.ENDED, what, turn.since, "registered by its agent, but its process is gone")
+        return State(Does.ENDED, what, since, "registered by its agent, but its process is gone")
     how = turn.how if answered else "in the middle"
-    return State(Does.ENDED, how, turn.since, "no process of it is there", certain=False)
+    return State(Does.ENDED, how, since, "no process of it is there", certain=False)
 
 
 def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence, stated: Stated | None) -> State | None:

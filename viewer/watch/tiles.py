@@ -251,6 +251,7 @@ class Watch:
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
+            before = followed.evidence or Evidence()
             running, screens, still = followed.agent.running, found.screens, None
             headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
             if screens and not headless and followed.met and followed.may_wait:
@@ -270,6 +271,7 @@ class Watch:
                 draws=running.draws,
                 during=followed.turn.phase if still is not None else None,
                 stated=found.stated,
+                gone=before.gone or (now if before.alive else None) if found.alive is False else None,
                 begun=min(map(self._processes.begun, found.workers), default=None),
                 pids=tuple(process.pid for process in found.workers),
             )
