@@ -137,8 +137,12 @@ def test_copilots_records_tell_when_a_command_was_let_through(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(not LIVE.is_dir(), reason="no shared files here")
-def test_a_subagent_that_asks_is_the_one_that_waits(tmp_path: Path) -> None:
-    (tile,) = look(lay_out("claude", "04c-approval-in-subagent", tmp_path), "04c-approval-in-subagent")
+@pytest.mark.parametrize("late", [0, 90])
+def test_a_subagent_that_asks_is_the_one_that_waits(late: int, tmp_path: Path) -> None:
+    """In the background, so that it has a result; however late somebody begins to watch."""
+    machine = lay_out("claude", "04c-approval-in-subagent", tmp_path)
+    (tile,) = look(machine._replace(now=machine.now + late), "04c-approval-in-subagent")
+    assert [ask.question for ask in tile.state.asks] == ["Write sub.txt"]
     (helper,) = tile.helpers
     assert (helper.state.does, helper.state.what) == (Does.WAITS, Wait.PERMISSION)
     assert [ask.question for ask in helper.state.asks] == ["Write sub.txt"]

@@ -69,6 +69,8 @@ class Followed:
         """The files whose change means that there is something to read, as of the last step."""
         self._helpers: dict[Path, Follower | Within] = {}
         """The subagents that run, by their files."""
+        self._ended: dict[Path, float] = {}
+        """When those were let go that had ended."""
         self._turns: dict[Path, tuple[object, Turn]] = {}
         self._files_of: tuple[Session | None, int] = None, 0
         self._figures = _Figures()
@@ -140,6 +142,7 @@ class Followed:
             if follower.loaded and self._turn(follower).over and now - (follower.session.updated or 0.0) > LIVE_SECONDS:
                 follower.close()
                 self._helpers.pop(follower.path)
+                self._ended[follower.path] = now
                 self._turns.pop(follower.path, None)
         self.turn = self._turn(self.follower)
         sources = [path for follower in self.followers for path in follower.sources]
@@ -151,13 +154,17 @@ class Followed:
         self.has_more, self.seat = self._leaves_more(), self._seat()
 
     def _find_helpers(self, session: Session, now: float) -> None:
-        """Follow the subagents that run: those that are written, or have no result."""
+        """Follow the subagents that may run: those that have no result, and others written in the last minutes, since
+        one in the background has its result at once, and writes nothing while it waits.
+        """
         for subagent in session.subagents[-_MOST_HELPERS:]:
             path, inner = _file_of(subagent, session), subagent.session
             if subagent.internal or path in self._helpers or path == self.path or len(self._helpers) > _MOST_HELPERS:
                 continue
             written = file_state(path).mtime_ns / 1e9 if inner is None else inner.updated or 0.0
-            if _is_open(session, subagent) or now - written < LIVE_SECONDS:
+            if written <= self._ended.get(path, 0.0):
+                continue
+            if _is_open(session, subagent) or now - written < RECENT_SECONDS:
                 with suppress(OpenError):  # made a moment ago and empty still
                     is_within = inner is not None and inner.path == session.path
                     self._helpers[path] = Within(subagent, session) if is_within else Follower(path, from_end=True)
