@@ -132,15 +132,15 @@ def test_words_of(text: str, words: str) -> None:
 class Shelf:
     """A library for `Find`: an index in a folder, and no session that it lacks."""
 
-    reader = "r"
-
     def __init__(self, folder: Path, texts: Iterable[SessionText]) -> None:
-        self.text_path = folder / "text.sqlite"
-        store = TextStore(self.text_path, self.reader, pytest.fail)
-        for text in texts:
-            store.add(text)
-        store.finish()
-        store.close()
+        self._path = folder / "text.sqlite"
+        with self.texts() as store:
+            for text in texts:
+                store.add(text)
+            store.finish()
+
+    def texts(self, report: object = None) -> TextStore:
+        return TextStore(self._path, "r", pytest.fail)
 
     def lacking(self, known: object) -> list[str]:
         return []

@@ -21,11 +21,10 @@ from schemas.clean import clean
 from schemas.diffs import totals
 from schemas.message import Kind, Message
 from schemas.troubles import OpenError
+from viewer.index.database import WRONG_VALUES, Interrupted
 from viewer.index.fulltext import (
     MESSAGE,
     MOST_WORDS,
-    WRONG_VALUES,
-    Interrupted,
     Kept,
     TextStore,
     lane_of_row,
@@ -477,7 +476,7 @@ class Find:
             if self._store is not None:
                 self._store.close()
             self._note = ""
-            self._store = TextStore(self._library.text_path, self._library.reader, self._report)
+            self._store = self._library.texts(self._report)
             self._version = None
         version = self._store.fetch("PRAGMA data_version")
         if version == self._version and version:
