@@ -157,13 +157,13 @@ def test_files_that_were_read_or_changed(machine: Machine) -> None:
         use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
         records.append(json.dumps(use))
     path.write_text("\n".join(records) + "\n")
-    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
+    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py", "./db/", "rate.py"):
         rows = machine.run("search", "--json", "--file", asked).json
         assert [(row["place"], row["change"], row["added"], row["removed"]) for row in rows] == [
             ("#1.3", "read", 0, 0),
             ("#1.4", "changed", 2, 1),
         ]
-    assert machine.run("search", "--file", "rate.py").code == 1
+    assert machine.run("search", "--file", "db/app.py").code == 1
     assert len(machine.run("search", "--json", "file:rate.py", "tool:edit").json) == 1
     assert [row["place"] for row in machine.run("search", "--json", "file:db/", "done").json] == ["#1.2"]
 

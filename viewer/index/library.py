@@ -201,16 +201,17 @@ class Library:
             pass
         return self.all()
 
-    def responses(self) -> Iterator[tuple[Summary, Table]]:
+    def responses(self) -> list[tuple[Summary, Table]]:
         """The responses of each session and its subagents, inherited ones too, for sums in which one that lies in
-        several files counts once.
+        several files counts once: each session behind those that it was copied from.
         """
-        from schemas.costs.responses import Table
+        from schemas.costs.responses import Table, in_order_made
 
         with self._store() as store:
             stored = dict(store.column("groups")) | {path: item.groups for path, item in self._kept.items()}
-        for summary in self.all():
-            yield summary, Table.from_bytes(stored.get(summary.file, b""))
+        summaries = {summary.path: summary for summary in self.all()}
+        ordered = [summaries[one.path] for one in in_order_made(summary.origin for summary in summaries.values())]
+        return [(summary, Table.from_bytes(stored.get(summary.file, b""))) for summary in ordered]
 
     def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
         """The responses of each of some sessions, without what it inherited, then those of its subagents."""

@@ -52,22 +52,23 @@ def in_order_made(
     ledger = Ledger()
     if len(targets) < 2:
         return targets, ledger  # which compares what is settled first
-    origins: list[Origin] = []
     if strict:
-        tables = []
+        origins, tables = list[Origin](), list[Table]()
         for target, session in each_session(targets, progress, strict=True):
             origins.append(Origin(target.path, session.id, session.created, session.updated, session.lineage))
             ledger.keep(session, target.shown_path)
             # What fails is said when it is counted.
             tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
+        order = [origin.path for origin in in_order_made(origins)]
     else:
         from viewer.index.library import Library
 
         library = Library()
-        origins = [summary.origin for summary in library.bring_up_to_date(progress)]
-        tables = [table for _, table in library.responses()]
+        library.bring_up_to_date(progress)
+        indexed = library.responses()
+        tables, order = [table for _, table in indexed], [summary.path for summary, _ in indexed]
     ledger.compare(tables)
-    places = {origin.path: place for place, origin in enumerate(in_order_made(origins))}
+    places = {path: place for place, path in enumerate(order)}
     return sorted(targets, key=lambda target: places.get(target.path, len(places))), ledger
 
 

@@ -21,7 +21,6 @@ from schemas.costs.responses import (
     Response,
     began,
     counted_groups,
-    in_order_made,
     rounded_cost,
     source_of_session,
 )
@@ -170,17 +169,14 @@ class Breaks:
         """Look for breaks in every session of this machine. The index has the figures: only files with breaks are read,
         for their causes.
         """
-        indexed = {summary.path: (summary, table) for summary, table in library.responses()}
-        tables = [table for _, table in indexed.values()]
+        indexed, targets = library.responses(), list[Target]()
         everything, ledger = Ledger(), Ledger()
-        everything.compare(tables)
-        ledger.compare(tables)
-        targets = []
-        for origin in in_order_made(summary.origin for summary, _ in indexed.values()):
-            summary, table = indexed[origin.path]
+        for one in (everything, ledger):
+            one.compare([table for _, table in indexed])
+        for summary, table in indexed:
             rows = list(table.rows(summary.source, summary.when))
             if any(misses_of_members(rows)):
-                targets.append(Target(origin.path, str(origin.path)))
+                targets.append(Target(summary.path, summary.file))
             self._note(row for row, holder in everything.settle(rows) if holder is None)
         before = self.sessions, self.written, self.silent
         self.read(targets, ledger, bar, strict=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
-from schemas.costs.responses import Holder, Ledger, Response, Tally, in_order_made, source_of_session
+from schemas.costs.responses import Holder, Ledger, Response, Tally, source_of_session
 from viewer.output import warn_of
 from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
@@ -55,10 +55,9 @@ class Spending:
         A session comes behind those that it was copied from, so that a response counts where it was given; what none
         of them gave counts for the first fork that has a copy.
         """
-        indexed = {summary.path: (summary, table) for summary, table in library.responses()}
-        self._ledger.compare([table for _, table in indexed.values()])
-        for origin in in_order_made(summary.origin for summary, _ in indexed.values()):
-            summary, table = indexed[origin.path]
+        indexed = library.responses()
+        self._ledger.compare([table for _, table in indexed])
+        for summary, table in indexed:
             self.projects.add(summary.workspace_root)
             yield from self._counted(self._ledger.settle(self._asked(table.rows(summary.source, summary.when))))
         yield from self._counted(self._ledger.settle_inherited())
