@@ -4,20 +4,16 @@ started there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderers.places import find_part, no_such_place
-from schemas.costs.responses import family, source_of_session
 from viewer.output import CallError, path_text
 
 if TYPE_CHECKING:
     from renderers.places import Part
-    from schemas.costs.responses import Response, Source
-    from schemas.provider import Problem
     from schemas.session import Session, Subagent
-    from viewer.sessions.targets import Target
 
 
 def part_at(session: Session, place: str) -> Part | None:
@@ -55,40 +51,3 @@ def is_begun(member: Session, begun: set[Path | int]) -> bool:
         return False
     begun |= begun_in(member.subagents)
     return True
-
-
-class Parts:
-    """The responses that are asked for of sessions which were named with a place; of others all."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, tuple[range, set[int]]] = {}
-        """By the session's path the exchanges, and the numbers of the members whose responses are meant."""
-
-    def family(
-        self, target: Target, session: Session, failed: list[Problem], source: Source | None = None
-    ) -> Iterator[tuple[Session, list[Response]]]:
-        """All rows of a session and its subagents (`schemas.costs.responses.family`); `fit` tells those that are asked
-        for, when they have been passed. Raises CallError for a place that is none, or a message.
-        """
-        part, source = exchanges_at(session, target.place), source or source_of_session(session)
-        if part is None:
-            yield from family(session, failed, source)
-            return
-        members = {0}
-        self._parts[source.path] = part.exchanges, members
-        begun = begun_in(session.subagents, part.messages(session))
-        for number, (member, rows) in enumerate(family(session, failed, source)):
-            if number and is_begun(member, begun):
-                members.add(number)
-            yield member, rows
-
-    def holds(self, path: str, member: int) -> bool:
-        """Tell whether the session in a file, or its subagent of that number, is asked about."""
-        return path not in self._parts or member in self._parts[path][1]
-
-    def fit(self, row: Response) -> bool:
-        """Tell whether a response is asked for."""
-        path = row.session.path
-        return self.holds(path, row.member) and (
-            bool(row.member) or path not in self._parts or row.exchange in self._parts[path][0]
-        )
