@@ -19,10 +19,10 @@ from viewer.index import database as store
 from viewer.index import library as indexed
 from viewer.index import worker as indexing
 from viewer.index.database import Indexed, Row
+from viewer.index.find import look_through
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
 from viewer.index.summary import Summary, index_file, list_object, pack, unpack
-from viewer.index.unindexed import look_through
 from viewer.widgets.rows import Shelf
 
 

@@ -14,13 +14,12 @@ from schemas.clean import clean
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Tool
 from tests.support import START, Hand
-from viewer.index.find import Find
+from viewer.index.find import Find, rows_in
 from viewer.index.fulltext import TextStore
 from viewer.index.matching import words_of
 from viewer.index.query import Marks, Query, Term, of_arguments, parse
 from viewer.index.snippets import snippet_of
 from viewer.index.texts import SessionText, names_of, text_of_session
-from viewer.index.unindexed import rows_in
 from viewer.sessions.freshness import Side
 
 

@@ -19,9 +19,8 @@ from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, w
 from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made, up_to_date
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
-from viewer.usage.price_book import load
 from viewer.usage.report import Report
-from viewer.usage.spending import Spending
+from viewer.usage.spending import Spending, price_book
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
 
 if TYPE_CHECKING:
@@ -64,10 +63,7 @@ def command(
     those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
-    book = None
-    if pricing is not None:
-        book = load(pricing)
-    prices = Prices(book)
+    prices = Prices(None if pricing is None else price_book(pricing))
     filters = _filters(since, until, project)
     asked = chosen(targets) if targets else []
     if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):

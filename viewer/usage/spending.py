@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
+from schemas.costs.price_book import BookError, load_book
 from schemas.costs.responses import Holder, Ledger, Response, Tally, family, source_of_session
-from viewer.output import warn_of
-from viewer.sessions.parts import begun_in, exchanges_at, is_begun
-from viewer.sessions.selection import each_session
+from viewer.output import CallError, path_text, warn, warn_of
+from viewer.sessions.selection import begun_in, each_session, exchanges_at, is_begun
+from viewer.sessions.targets import given_path
 from viewer.usage.sums import EVERYTHING, Filters
 
 if TYPE_CHECKING:
+    from schemas.costs.price_book import PriceBook
     from schemas.costs.prices import Prices
     from schemas.provider import Problem
     from schemas.session import Session
@@ -191,3 +193,17 @@ def numbered_prompts(session: Session) -> list[tuple[str, str]]:
         mark = "(rewound) " if exchange.rewound else "(inherited) " if exchange.inherited else ""
         found.append((str(number or ""), mark + prompt))
     return found
+
+
+def price_book(given: str) -> PriceBook:
+    """The price book in a file. Raises CallError that names the file and what is wrong in it."""
+    path = given_path(given)
+    try:
+        book = load_book(path)
+    except BookError as error:
+        raise CallError(f"{path_text(path)}: no price book: {error}") from None
+    except OSError as error:
+        raise CallError(f"{path_text(path)}: {(error.strerror or str(error)).lower()}") from None
+    for warning in book.warnings:
+        warn(f"{path_text(path)}: {warning}")
+    return book

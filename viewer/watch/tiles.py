@@ -30,9 +30,7 @@ from viewer.watch.followed import Followed
 from viewer.watch.links import Links
 from viewer.watch.processes import SAMPLE, Processes, Stillness
 from viewer.watch.state import Does, Evidence
-from viewer.watch.tile import Helper as Helper
-from viewer.watch.tile import Shared as Shared
-from viewer.watch.tile import Tile as Tile
+from viewer.watch.tile import Shared, Tile
 
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
