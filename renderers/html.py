@@ -6,10 +6,10 @@ only to http, https, mailto or a relative place. The file forbids scripts and lo
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from html import escape as _text
 from importlib.resources import files
 from itertools import groupby
 from typing import Any, Unpack
@@ -96,13 +96,9 @@ def _write(piece: Piece) -> str:
             return _head(piece, "")
 
 
-def _text(text: str) -> str:
-    return html.escape(text)
-
-
 def _head(front: Front, outline: str) -> str:
     rows = "".join(
-        f"<div><dt>{_text(_name(name))}</dt><dd>{_text(_fact(fact))}</dd></div>"
+        f"<div><dt>{_text(name.replace('_', ' '))}</dt><dd>{_text(_fact(fact))}</dd></div>"
         for name, fact in front.facts.items()
         if name != "title"  # it stands above
     )
@@ -132,10 +128,6 @@ def _outline(document: Document) -> str:
     if part is None:
         links.append('<li><a href="#totals">Totals</a></li>')
     return f'<nav aria-label="Exchanges"><ol>{"".join(links)}</ol></nav>\n'
-
-
-def _name(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _fact(fact: Fact) -> str:
@@ -254,10 +246,10 @@ def coloured(text: str, runs: Iterable[Run]) -> str:
     for start, end, sgr in runs:
         attributes = _attributes(sgr)
         if attributes and position <= start < end:
-            pieces.append(html.escape(text[position:start]))
-            pieces.append(f"<span{attributes}>{html.escape(text[start:end])}</span>")
+            pieces.append(_text(text[position:start]))
+            pieces.append(f"<span{attributes}>{_text(text[start:end])}</span>")
             position = end
-    return "".join((*pieces, html.escape(text[position:])))
+    return "".join((*pieces, _text(text[position:])))
 
 
 def _attributes(sgr: Sgr) -> str:

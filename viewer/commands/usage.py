@@ -64,7 +64,7 @@ def command(
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
     prices = Prices(None if pricing is None else price_book(pricing))
-    filters = _filters(since, until, project)
+    filters = Filters(None if since is None else beginning(since), None if until is None else end(until), project)
     asked = chosen(targets) if targets else []
     if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):
         by = kind or ("exchange" if targets else "day")
@@ -77,10 +77,6 @@ def command(
     else:
         report.print()
     return DONE if report.sessions or report.tables else NO
-
-
-def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
-    return Filters(None if since is None else beginning(since), None if until is None else end(until), project)
 
 
 def _print_sums(

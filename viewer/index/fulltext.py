@@ -279,7 +279,8 @@ class TextStore(Database):
                 connection.execute("UPDATE sessions SET messages = 0, state = 0 WHERE sid = ?", (sid,))
                 continue
             new = [row for row in text.rows if row.message >= known]
-            rows += [(row_of(r.lane, sid, r.message), _row_text(r)) for r in new if r.message < text.settled]
+            settled = (row for row in new if row.message < text.settled)
+            rows += [(row_of(r.lane, sid, r.message), f"{' '.join(r.marks.tokens)} {r.words}") for r in settled]
             tail = [(sid, r.message, json.dumps(r)) for r in new if r.message >= text.settled]
             connection.executemany("INSERT INTO tails VALUES (?, ?, ?)", tail)
             self._touch(connection, text, sid)
@@ -356,10 +357,6 @@ class TextStore(Database):
 def _in_parts(values: list[T]) -> Iterator[tuple[T, ...]]:
     """Values as a statement takes them: some hundred at once."""
     return (tuple(values[at : at + 400]) for at in range(0, len(values), 400))
-
-
-def _row_text(row: Row) -> str:
-    return f"{' '.join(row.marks.tokens)} {row.words}"
 
 
 def _drop(connection: sqlite3.Connection, sid: int, messages: int) -> None:

@@ -109,7 +109,8 @@ def _name(kind: str, one: Response) -> tuple[str, str]:
     if kind == "session":
         return f"{session.path}\0{session.id}", session.title or session.id
     if kind == "day":
-        return (day := _day(one.time)), day
+        day = "unknown" if one.time is None else _day_of_quarter(int(one.time // _QUARTER))
+        return day, day
     if kind == "model":
         return one.model or NO_MODEL, one.model or NO_MODEL
     if kind == "agent":
@@ -126,13 +127,9 @@ _QUARTER = 900
 """Seconds. Wherever a day begins, and a clock is changed, a quarter of an hour begins."""
 
 
-def _day(time: float | None) -> str:
-    """The day on this machine's clock."""
-    return "unknown" if time is None else _day_of_quarter(int(time // _QUARTER))
-
-
 @lru_cache(4096)
 def _day_of_quarter(quarter: int) -> str:
+    """The day on this machine's clock."""
     from datetime import datetime
 
     try:
