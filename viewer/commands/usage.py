@@ -11,6 +11,8 @@ from renderers.facts import plural, project_name
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from schemas.paths import address_json
+from viewer.commands.list import check_agent
+from viewer.completion import agents
 from viewer.completion import target as target_completion
 from viewer.dates import since as beginning
 from viewer.dates import until as end
@@ -38,6 +40,7 @@ _FROM_FILES = ("exchange", "group")
 @click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
 @click.option("--since", metavar="WHEN", help="Only responses since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--until", metavar="WHEN", help="Only responses up to the end of a day, or of that age and older.")
+@click.option("--agent", metavar="NAME", shell_complete=agents, help="Only one agent's sessions.")
 @click.option("--project", metavar="NAME|DIR", help="Only sessions of that project, or of that directory and below.")
 @click.option("--pricing", metavar="BOOK.json", help="Prices that go before those of genai-prices.")
 @click.option("--explain", is_flag=True, help="Name the records of each figure, and what was left out and why.")
@@ -47,6 +50,7 @@ def command(
     kind: str | None,
     since: str | None,
     until: str | None,
+    agent: str | None,
     project: str | None,
     pricing: str | None,
     explain: bool,
@@ -64,7 +68,10 @@ def command(
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
     prices = Prices(None if pricing is None else price_book(pricing))
-    filters = Filters(None if since is None else beginning(since), None if until is None else end(until), project)
+    if agent is not None:
+        check_agent(agent)
+    times = None if since is None else beginning(since), None if until is None else end(until)
+    filters = Filters(*times, project, agent)
     asked = chosen(targets) if targets else []
     if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):
         by = kind or ("exchange" if targets else "day")

@@ -94,7 +94,7 @@ class Spending:
         part = exchanges_at(session, target.place)
         self.projects.add(session.workspace_root)
         self._label = target.place or "session"
-        wanted = self._filters.fit_project(session.workspace_root)
+        wanted = self._filters.fit_session(session.provider, session.workspace_root)
         source = source_of_session(session, target.shown_path, _exchanges(session))
         failed: list[Problem] = []
         rows: list[Response] = []
@@ -154,9 +154,8 @@ class Spending:
         """The rows without what is inherited by sessions that are not asked for: that counts for one that is. The rest
         of these sessions is settled too, as others may have copies of it.
         """
-        if self._filters.project is None:
-            return rows
-        return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
+        fits = self._filters.fit_session
+        return (row for row in rows if not row.inherited or fits(row.session.provider, row.session.project))
 
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
         """Yield of what the ledger settled that which counts and is asked for."""

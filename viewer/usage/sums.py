@@ -28,10 +28,15 @@ class Filters(NamedTuple):
     """Seconds since 1970; `until` is not in it any more."""
     project: str | None = None
     """A project's name, or a directory: the projects in it."""
+    agent: str | None = None
 
     def fit(self, response: Response) -> bool:
         """Tell whether a response is asked for."""
-        return self.fit_time(response.time) and self.fit_project(response.session.project)
+        return self.fit_time(response.time) and self.fit_session(response.session.provider, response.session.project)
+
+    def fit_session(self, agent: str, root: str | None) -> bool:
+        """Tell whether an agent's sessions of a workspace are asked for."""
+        return self.agent in (None, agent) and self.fit_project(root)
 
     def fit_project(self, root: str | None) -> bool:
         """Tell whether sessions of a workspace are asked for."""
