@@ -28,11 +28,10 @@ def format_seconds(seconds: float | None) -> str:
     total = round(seconds)
     if total < 60:
         return f"{total} s"
-    if total < 3600:
-        return _two(total // 60, "m", total % 60, "s")
-    if total < 86_400:
-        return _two(total // 3600, "h", total % 3600 // 60, "m")
-    return _two(total // 86_400, "d", total % 86_400 // 3600, "h")
+    units = ((60, "m", 1, "s"), (3600, "h", 60, "m"), (86_400, "d", 3600, "h"))
+    large, unit, small, small_unit = next(one for one in reversed(units) if total >= one[0])
+    rest = total % large // small
+    return f"{total // large} {unit}{f' {rest} {small_unit}' if rest else ''}"
 
 
 def format_age(seconds: float) -> str:
@@ -43,10 +42,6 @@ def format_age(seconds: float) -> str:
             return f"{int(seconds // size)} {unit}"
     weeks = int(seconds // (7 * 86_400))
     return f"{weeks} w" if weeks < 104 else f"{int(seconds // (365.25 * 86_400))} y"
-
-
-def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
-    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
 
 
 def format_exact(count: int | None) -> str:
@@ -104,19 +99,11 @@ def usage_line(usage: TokenUsage | None, number: Callable[[int | None], str] = f
     """`41k tokens: in 4k · cache read 30k · cache write 2k · out 5k`; a figure nobody gave is called unknown."""
     if usage is None or usage.total is None:
         return "tokens unknown"
-    pieces = [
-        _piece("in", usage.input, number),
-        _piece("cache read", usage.cache_read, number),
-        _piece("cache write", usage.cache_write, number),
-        _piece("out", usage.output, number),
-    ]
+    figures = zip(_KINDS.values(), (usage.input, usage.cache_read, usage.cache_write, usage.output), strict=True)
+    pieces = [f"{name} {'unknown' if count is None else number(count)}" for name, count in figures]
     if usage.reasoning:
         pieces[-1] += f" (thinking {number(usage.reasoning)})"
     return f"{number(usage.total)} tokens: {' · '.join(pieces)}"
-
-
-def _piece(name: str, count: int | None, number: Callable[[int | None], str]) -> str:
-    return f"{name} {'unknown' if count is None else number(count)}"
 
 
 _LACKS = (Lack.TOKENS, Lack.TIMES, Lack.THINKING, Lack.RESULTS)

@@ -22,7 +22,7 @@ _OBJECT_LIMIT = 300
 _SIGNS = re.compile(r"^\s*(?:#+|>+|[-*])\s+|\*\*|`")
 _NAMED = 20
 """So many pieces of context are named in a line."""
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "cmd"})
+_SHELL = re.compile(r"(?:^|[/\\])(?:bash|sh|zsh|dash|ksh|fish|pwsh|powershell|cmd)(?:\.exe)?\Z", re.IGNORECASE)
 _SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
 _FOUND = re.compile(r"^Found (\d+) (?:total )?(file|line|match|occurrence|result)", re.MULTILINE)
 _TELLING = (
@@ -54,6 +54,7 @@ _SEARCHES = {
     **dict.fromkeys(("Glob", "glob", "glob_file_search", "file_search"), "Glob"),
     **dict.fromkeys(("SemanticSearch", "codebase_search", "semantic_search", "sem_search", "codesearch"), "Search"),
 }
+_SHELL_IDS = ("shell_id", "bash_id", "task_id")
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "targetDirectory")
 _PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_VERBS = {"add": "Write", "delete": "Delete", "move": "Move"}
@@ -161,13 +162,9 @@ def shell_text(command: object) -> str:
     if not isinstance(command, Sequence) or not all(isinstance(word, str) for word in command):
         return ""
     words: list[str] = list(command)
-    if len(words) >= 3 and _program(words[0]) in _SHELLS and _SHELL_FLAGS.match(words[-2]):
+    if len(words) >= 3 and _SHELL.search(words[0]) and _SHELL_FLAGS.match(words[-2]):
         return words[-1]
     return shlex.join(words)
-
-
-def _program(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1].lower().removesuffix(".exe")
 
 
 def tool_command(tool: Tool) -> str | None:
@@ -203,7 +200,8 @@ def _what(tool: Tool, root: str | None) -> _What:
     said = one_line(summary_of(tool), _OBJECT_LIMIT)
     if not said or said in object_:
         return verb, object_, facts
-    if tool.formatted is not None or _LEAD.match(tool.summary or "") or _is_within(object_, said):
+    is_within = re.search(rf"(?<!\w){re.escape(object_)}(?!\w)", said) is not None
+    if tool.formatted is not None or _LEAD.match(tool.summary or "") or is_within:
         return verb, said, facts  # which is all that the source shows beside its own text, or says all
     return verb, f"{object_} · {said}", facts
 
@@ -211,10 +209,6 @@ def _what(tool: Tool, root: str | None) -> _What:
 def summary_of(tool: Tool) -> str:
     """Return the source's own summary of the use, without the words with which SessionData's producer begins."""
     return _LEAD.sub("", tool.summary or "", count=1).strip("` \n")
-
-
-def _is_within(words: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 _LEAD = re.compile(r"Tool use:\s*(?:\*\*.*?\*\*)?")
@@ -342,10 +336,6 @@ def _hits(tool: Tool) -> _Facts:
     return (Outcome(plural(len(rows), noun), "plain"),)
 
 
-def _list_dir(tool: Tool, root: str | None) -> _What:
-    return "List", relative_path(_text(tool, *_FOLDERS), root), _lines(tool)
-
-
 def _agent(tool: Tool, root: str | None) -> _What:
     kind = _text(tool, "subagent_type", "agent_type", "agent_name", "role", "agent")
     task = _text(tool, "description", "task_name", "message", "prompt", "objective", "task")
@@ -390,10 +380,6 @@ def _web_search(tool: Tool, root: str | None) -> _What:
     return "WebSearch", f'"{query}"' if query else "", ()
 
 
-def _skill(tool: Tool, root: str | None) -> _What:
-    return "Skill", " ".join(filter(None, (_text(tool, "skill", "command", "name"), _text(tool, "args")))), ()
-
-
 def _question(tool: Tool, root: str | None) -> _What:
     asked = tool.input.get("questions")
     first = asked[0] if isinstance(asked, list) and asked and isinstance(asked[0], Mapping) else tool.input
@@ -401,23 +387,11 @@ def _question(tool: Tool, root: str | None) -> _What:
     return "Ask", f"{first.get('question') or ''}{more}", ()
 
 
-def _plan(tool: Tool, root: str | None) -> _What:
-    return "Plan", _first_line(_text(tool, "plan").lstrip("# \n")), ()
-
-
 def _stdin(tool: Tool, root: str | None) -> _What:
     chars = _text(tool, "chars")
     session = _text(tool, "session_id")
     object_ = f"{_first_line(chars)}" if chars.strip() else "waited for output" if not chars else "enter"
     return "Input" if chars else "Wait", f"{object_}{f' (process {session})' if session else ''}", _lines(tool)
-
-
-def _shell_output(tool: Tool, root: str | None) -> _What:
-    return "Output", _text(tool, "bash_id", "task_id", "shell_id"), _lines(tool)
-
-
-def _stop_shell(tool: Tool, root: str | None) -> _What:
-    return "Stop", _text(tool, "shell_id", "task_id", "bash_id"), ()
 
 
 _COMMANDS = frozenset({"Bash", "PowerShell", "shell", "container.exec", "shell_command", "exec_command", "local_shell"})
@@ -432,17 +406,26 @@ _SPECIAL: dict[str, Callable[[Tool, str | None], _What]] = {
     **dict.fromkeys(_READS, _read),
     **dict.fromkeys(_WRITES, _write),
     **dict.fromkeys(_SEARCHES, _search),
-    **dict.fromkeys(("LS", "ls", "list", "list_dir", "list_dir_v2", "list_directory"), _list_dir),
+    **dict.fromkeys(
+        ("LS", "ls", "list", "list_dir", "list_dir_v2", "list_directory"),
+        lambda tool, root: ("List", relative_path(_text(tool, *_FOLDERS), root), _lines(tool)),
+    ),
     **dict.fromkeys(_AGENTS, _agent),
     **dict.fromkeys(_TODOS, _todos),
     **dict.fromkeys(("TaskCreate", "TaskUpdate", "TaskGet"), _task_item),
     **dict.fromkeys(("WebSearch", "web_search", "web_search_call", "google_web_search", "websearch"), _web_search),
-    **dict.fromkeys(("BashOutput", "TaskOutput"), _shell_output),
-    **dict.fromkeys(("KillBash", "KillShell", "TaskStop"), _stop_shell),
+    **dict.fromkeys(("BashOutput", "TaskOutput"), lambda tool, _: ("Output", _text(tool, *_SHELL_IDS), _lines(tool))),
+    **dict.fromkeys(("KillBash", "KillShell", "TaskStop"), lambda tool, _: ("Stop", _text(tool, *_SHELL_IDS), ())),
     **dict.fromkeys(("WebFetch", "web_fetch", "webfetch", "fetch"), _fetch),
-    **dict.fromkeys(("Skill", "skill", "activate_skill"), _skill),
+    **dict.fromkeys(
+        ("Skill", "skill", "activate_skill"),
+        lambda tool, _: ("Skill", f"{_text(tool, 'skill', 'command', 'name')} {_text(tool, 'args')}".strip(), ()),
+    ),
     **dict.fromkeys(_QUESTIONS, _question),
-    **dict.fromkeys(("ExitPlanMode", "exit_plan_mode", "CreatePlan", "create_plan"), _plan),
+    **dict.fromkeys(
+        ("ExitPlanMode", "exit_plan_mode", "CreatePlan", "create_plan"),
+        lambda tool, _: ("Plan", _first_line(_text(tool, "plan").lstrip("# \n")), ()),
+    ),
     "write_stdin": _stdin,
 }
 """What each agent calls its tools, and the one line that all tools of a kind have."""

@@ -6,10 +6,10 @@ only to http, https, mailto or a relative place. The file forbids scripts and lo
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from html import escape as _text
 from importlib.resources import files
 from itertools import groupby
 from typing import Any, Unpack
@@ -37,9 +37,9 @@ from renderers.document import (
 )
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Headline
-from renderers.html_colours import coloured
 from renderers.options import Include
 from renderers.surplus import keep_surplus_cells
+from schemas.clean import Run, Sgr
 from schemas.session import Session
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -96,13 +96,9 @@ def _write(piece: Piece) -> str:
             return _head(piece, "")
 
 
-def _text(text: str) -> str:
-    return html.escape(text)
-
-
 def _head(front: Front, outline: str) -> str:
     rows = "".join(
-        f"<div><dt>{_text(_name(name))}</dt><dd>{_text(_fact(fact))}</dd></div>"
+        f"<div><dt>{_text(name.replace('_', ' '))}</dt><dd>{_text(_fact(fact))}</dd></div>"
         for name, fact in front.facts.items()
         if name != "title"  # it stands above
     )
@@ -132,10 +128,6 @@ def _outline(document: Document) -> str:
     if part is None:
         links.append('<li><a href="#totals">Totals</a></li>')
     return f'<nav aria-label="Exchanges"><ol>{"".join(links)}</ol></nav>\n'
-
-
-def _name(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _fact(fact: Fact) -> str:
@@ -239,3 +231,45 @@ def _markdown(text: str, *, breaks: bool) -> str:
     if len(text) > _LIMIT or unclosed > _UNCLOSED or deep:
         return f"<pre><code>{_text(text)}</code></pre>"
     return str(_parser(breaks).render(text))
+
+
+# -- colours that a program printed: classes for the terminal's sixteen, which follow light and dark -------------------
+
+_STEPS = (0, 95, 135, 175, 215, 255)
+_FLAGS = (("bold", "B"), ("dim", "D"), ("italic", "I"), ("underline", "U"), ("strike", "S"), ("reverse", "R"))
+
+
+def coloured(text: str, runs: Iterable[Run]) -> str:
+    """`text` escaped, with a span around each run that is more than plain text."""
+    pieces: list[str] = []
+    position = 0
+    for start, end, sgr in runs:
+        attributes = _attributes(sgr)
+        if attributes and position <= start < end:
+            pieces.append(_text(text[position:start]))
+            pieces.append(f"<span{attributes}>{_text(text[start:end])}</span>")
+            position = end
+    return "".join((*pieces, _text(text[position:])))
+
+
+def _attributes(sgr: Sgr) -> str:
+    """Return the HTML attributes of a style. Nothing in them comes from the text: numbers and our own words only."""
+    classes = [letter for flag, letter in _FLAGS if getattr(sgr, flag)]
+    styles: list[str] = []
+    for colour, letter, name in ((sgr.fg, "f", "color"), (sgr.bg, "g", "background")):
+        if isinstance(colour, int) and colour < 16:
+            classes.append(f"{letter}{colour}")
+        elif colour is not None:
+            red, green, blue = _from_palette(colour) if isinstance(colour, int) else colour
+            styles.append(f"{name}:#{red:02x}{green:02x}{blue:02x}")
+    named = f' class="{" ".join(classes)}"' if classes else ""
+    return named + (f' style="{";".join(styles)}"' if styles else "")
+
+
+def _from_palette(index: int) -> tuple[int, int, int]:
+    """A colour of the 6x6x6 cube (16 to 231) or of the 24 greys behind it."""
+    if index >= 232:
+        grey = 8 + 10 * (index - 232)
+        return grey, grey, grey
+    cube = index - 16
+    return _STEPS[cube // 36], _STEPS[cube // 6 % 6], _STEPS[cube % 6]

@@ -7,9 +7,9 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
+from renderers.facts import iso_time
 from renderers.redact import Redactor
 from schemas.clean import clean
 from schemas.session import Session
@@ -28,7 +28,7 @@ def export_name(session: Session, suffix: str, *, redact: bool = True) -> str:
     """
     title = Redactor().redact(session.title) if redact else session.title
     tail = export_tail(session)
-    day = _day(session.created)
+    day = "" if session.created is None else iso_time(session.created)[:10].strip("?")
     room = _NAME_BYTES - len(f"{day}--{tail}{suffix}".encode())
     return "-".join(filter(None, (day, _slug(title, room), tail))) + suffix
 
@@ -40,13 +40,6 @@ def export_tail(session: Session) -> str:
     """
     digest = hashlib.blake2b(session.id.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return session.id[:13] if _UUID.fullmatch(session.id) else digest
-
-
-def _day(seconds: float | None) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d") if seconds is not None else ""
-    except (ValueError, OverflowError, OSError):
-        return ""
 
 
 def _slug(title: str, room: int) -> str:

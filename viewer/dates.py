@@ -27,7 +27,7 @@ def until(text: str) -> float:
 
 def _bounds(option: str, text: str) -> tuple[float, float]:
     try:
-        if match := re.fullmatch(r"([0-9]{1,6})([mhdw])", text):
+        if match := re.fullmatch(r"([0-9]+)([mhdw])", text):
             moment = time.time() - int(match[1]) * _UNITS[match[2]]
             return moment, moment
         day = _day(text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rich.segment import Segment
 from rich.style import Style
 
+from renderers.facts import plural
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import FULL_LINES, SHORT_LINES, Fold
 from renderers.terminal.rows import Act, Row, crop, width_of
@@ -128,9 +129,9 @@ def _fitting(pieces: list[tuple[str, Style]], room: int) -> list[tuple[str, Styl
     return out
 
 
-def more_row(look: Look, column: int, count: int, noun: str = "line") -> Row:
-    """Says how much is not shown, and shows it when asked."""
-    text = crop(f"… {count:,} more {noun}{'' if count == 1 else 's'} (enter)", look.width - column)
+def more_row(look: Look, column: int, count: int) -> Row:
+    """Says how many lines are not shown, and shows them when asked."""
+    text = crop(f"… {plural(count, 'more line')} (enter)", look.width - column)
     return Row([Segment(" " * column), Segment(text, look.palette.dim)], column + len(text), act="more")
 
 

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
-from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, slice_spans, width_of
+from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, plain, slice_spans, width_of
 from renderers.terminal.styles import Palette
 from schemas.clean import Run, Sgr
 from schemas.slices import Slice
@@ -28,7 +28,11 @@ def code_rows(
         spans: list[Span] = [(line, palette.block)]
         if number < len(marks):
             spans = coloured(line, marks[number], palette, palette.block)
-        yield from _code_line(line, spans, inner, palette)
+        rows = list(_line_rows(line, spans, inner, 4))
+        for row in rows:
+            fill = Segment(" " * max(0, inner + 1 - width_of(row.text)), palette.block)
+            source = line if len(rows) == 1 else None
+            yield Row([Segment(" ", palette.block), *row.segments, fill], 1, row.join, source)
 
 
 def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights, wanted: list[Want]) -> Iterator[Row]:
@@ -46,14 +50,9 @@ def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights
         spans: list[Span] = [(shown, palette.text)]
         if number < len(marks):
             spans = coloured(shown, marks[number], palette, palette.text)
-        if "\t" in shown:
-            spans = expand_spans(spans, 4)
-            shown = "".join(text for text, _ in spans)
-        cuts = cut_cells(shown, width - len(label))
-        for start, end, join in cuts:
-            head = [Segment(" " * len(label) if start else label, palette.dim)] if label else []
-            source = line if len(cuts) == 1 and "\t" in line else None
-            yield Row([*head, *slice_spans(spans, start, end)], len(label), join, source)
+        for row in _line_rows(shown, spans, width - len(label), 4):
+            head = [Segment(label if row.join == "\n" else " " * len(label), palette.dim)] if label else []
+            yield row._replace(segments=[*head, *row.segments], gutter=len(label))
         if len(line) > MAX_ROW_CHARS:
             yield Row([Segment(rest_of_line(len(line), width), palette.dim)])
     yield from _said_beside(part.after, width, palette)
@@ -72,18 +71,6 @@ def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Spa
         spans.append((line[position : position + length], base + style if style else base))
         position += length
     return spans
-
-
-def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> Iterator[Row]:
-    source = line
-    if "\t" in line:
-        spans = expand_spans(spans, 4)
-        line = "".join(text for text, _ in spans)
-    for start, end, join in cut_cells(line, width):
-        segments = [Segment(" ", palette.block), *slice_spans(spans, start, end)]
-        fill = width + 1 - width_of(line[start:end])
-        segments.append(Segment(" " * max(0, fill), palette.block))
-        yield Row(segments, 1, join, source if start == 0 and end == len(line) else None)
 
 
 def expand_spans(spans: list[Span], every: int) -> list[Span]:
@@ -137,7 +124,7 @@ def output_rows(text: str, runs: Sequence[Run], width: int, base: Style, limit: 
         spans: list[Span] = [(line, base)]
         if next_run < len(runs) and runs[next_run].start < position + len(line):
             spans = _run_spans(line, position, runs, next_run, base, styles)
-        yield from _output_line(line, spans, width)
+        yield from _line_rows(line, spans, width, 8)
         if stop - position > MAX_ROW_CHARS:
             yield Row([Segment(rest_of_line(stop - position, width), base + Style(dim=True))])
         position = stop + 1
@@ -165,11 +152,12 @@ def _run_spans(
     return spans
 
 
-def _output_line(line: str, spans: list[Span], width: int) -> Iterator[Row]:
+def _line_rows(line: str, spans: list[Span], width: int, tab: int) -> Iterator[Row]:
+    """A line cut at the edge as a terminal does, with a tab every so many cells."""
     source = line if "\t" in line else None
     if source is not None:
-        spans = expand_spans(spans, 8)
-        line = "".join(text for text, _ in spans)
+        spans = expand_spans(spans, tab)
+        line = plain(spans)
     cuts = cut_cells(line, width)
     for start, end, join in cuts:
         yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)

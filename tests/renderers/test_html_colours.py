@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderers.html_colours import coloured
+from renderers.html import coloured
 from schemas.clean import Run, Sgr, clean_styled
 
 

@@ -11,6 +11,7 @@ from schemas.costs.responses import Response
 from schemas.provider import Problem
 from schemas.session import Lineage
 from schemas.usage import TokenUsage
+from viewer.index.fulltext import TextStore
 from viewer.index.summary import Summary
 from viewer.sessions.discover import Found
 
@@ -62,14 +63,15 @@ class HandLibrary:
         self.found = Found()
         self.looks = 0
         self.responses: dict[Path, list[Response]] = {}
-        self.text_path = Path(os.devnull) / "no index"
-        self.reader = ""
 
     def cached(self) -> list[Summary]:
         return list(self._known)
 
     def first(self, directory: Path, limit: int = 200) -> list[Summary]:
         return self._known[:limit]
+
+    def texts(self, report: Callable[[str], None]) -> TextStore:
+        return TextStore(Path(os.devnull) / "no index", "", report)
 
     def lacking(self, known: dict[str, tuple[int, int]]) -> list[str]:
         return []

@@ -24,9 +24,9 @@ from tests.waiting import wait_until
 from viewer.follow import family as followset
 from viewer.follow.family import Succession
 from viewer.follow.follower import Follower
+from viewer.index.find import look_through
 from viewer.index.library import Library
 from viewer.index.query import parse
-from viewer.index.unindexed import look_through
 
 ID = "11111111-2222-4333-8444-555555555555"
 HEADER = {"sessionId": ID, "projectHash": "ab" * 32, "startTime": "2026-05-07T18:28:01.404Z", "kind": "main"}

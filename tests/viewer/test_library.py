@@ -18,10 +18,11 @@ from tests.viewer.machine import Machine
 from viewer.index import database as store
 from viewer.index import library as indexed
 from viewer.index import worker as indexing
+from viewer.index.database import Indexed, Row
+from viewer.index.find import look_through
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
-from viewer.index.summary import Indexed, Summary, index_file, list_object, pack, unpack
-from viewer.index.unindexed import look_through
+from viewer.index.summary import Summary, index_file, list_object, pack, unpack
 from viewer.widgets.rows import Shelf
 
 
@@ -148,7 +149,7 @@ def test_a_foreign_database_is_replaced(machine: Machine) -> None:
     assert len(open_library(machine).cached()) == 1
 
 
-@pytest.mark.parametrize("layout", [store.LAYOUT - 1, 999])
+@pytest.mark.parametrize("layout", [store.Store.LAYOUT - 1, 999])
 def test_another_layout_of_ours_is_read_anew(machine: Machine, layout: int) -> None:
     machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
     open_library(machine).bring_up_to_date()
@@ -346,7 +347,7 @@ def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.Mo
     machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
     open_library(machine).bring_up_to_date()
     machine.session("bbbbbbbb-0000-4000-8000-000000000002", ["prompt", "answer"])
-    monkeypatch.setattr(store, "_WAIT", 0.05)
+    monkeypatch.setattr(store.Store, "WAIT", 0.05)
     with closing(sqlite3.connect(machine.home / "cache" / "index.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         library = open_library(machine)
@@ -451,7 +452,7 @@ def test_the_newest_are_read_first_then_folder_after_folder(monkeypatch: pytest.
     times = {"a/1": 9, "b/1": 8, "b/2": 7, "c/1": 6, "b/3": 5, "c/2": 4, "b/4": 3}
     files = [SessionFile("claude", name, name, 1, when) for name, when in sorted(times.items())]
     monkeypatch.setattr(indexing, "_NEWEST", 2)
-    monkeypatch.setattr(indexing, "index_file", lambda path, *found: Indexed(path, 1, 1))
+    monkeypatch.setattr(indexing, "index_file", lambda path, *found: Indexed(path, Row(1, 1)))
     read = [indexed.path for indexed in indexing.index_all(files)]
     assert read == ["a/1", "b/1", "b/2", "b/3", "b/4", "c/1", "c/2"]
 

@@ -14,13 +14,12 @@ from schemas.clean import clean
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Tool
 from tests.support import START, Hand
-from viewer.index.find import Find
+from viewer.index.find import Find, rows_in
 from viewer.index.fulltext import TextStore
 from viewer.index.matching import words_of
 from viewer.index.query import Marks, Query, Term, of_arguments, parse
 from viewer.index.snippets import snippet_of
 from viewer.index.texts import SessionText, names_of, text_of_session
-from viewer.index.unindexed import rows_in
 from viewer.sessions.freshness import Side
 
 
@@ -132,15 +131,15 @@ def test_words_of(text: str, words: str) -> None:
 class Shelf:
     """A library for `Find`: an index in a folder, and no session that it lacks."""
 
-    reader = "r"
-
     def __init__(self, folder: Path, texts: Iterable[SessionText]) -> None:
-        self.text_path = folder / "text.sqlite"
-        store = TextStore(self.text_path, self.reader, pytest.fail)
-        for text in texts:
-            store.add(text)
-        store.finish()
-        store.close()
+        self._path = folder / "text.sqlite"
+        with self.texts() as store:
+            for text in texts:
+                store.add(text)
+            store.finish()
+
+    def texts(self, report: object = None) -> TextStore:
+        return TextStore(self._path, "r", pytest.fail)
 
     def lacking(self, known: object) -> list[str]:
         return []

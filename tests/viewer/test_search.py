@@ -14,10 +14,9 @@ import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
-from viewer.index import fulltext
-from viewer.index.database import remove
+from viewer.index.database import Interrupted, remove
 from viewer.index.find import Answer, Find
-from viewer.index.fulltext import TextStore, text_store
+from viewer.index.fulltext import TextStore
 from viewer.index.library import Library
 from viewer.index.query import parse
 from viewer.index.snippets import snippet_of, spans_in
@@ -158,13 +157,13 @@ def test_files_that_were_read_or_changed(machine: Machine) -> None:
         use["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": where}]
         records.append(json.dumps(use))
     path.write_text("\n".join(records) + "\n")
-    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py"):
+    for asked in ("db/migrate.py", "/home/dev/lamp-shop/db", "migrate.py", "./db/", "rate.py"):
         rows = machine.run("search", "--json", "--file", asked).json
         assert [(row["place"], row["change"], row["added"], row["removed"]) for row in rows] == [
             ("#1.3", "read", 0, 0),
             ("#1.4", "changed", 2, 1),
         ]
-    assert machine.run("search", "--file", "rate.py").code == 1
+    assert machine.run("search", "--file", "db/app.py").code == 1
     assert len(machine.run("search", "--json", "file:rate.py", "tool:edit").json) == 1
     assert [row["place"] for row in machine.run("search", "--json", "file:db/", "done").json] == ["#1.2"]
 
@@ -212,7 +211,7 @@ def test_messages_that_are_in_the_index_are_not_made_again(machine: Machine) -> 
     library = open_library(machine)
     library.bring_up_to_date()
     path = machine.session(ONE, ["why is the Lamp dark", 'The "lamp"\nhas no bulb: größe 日本語', "zebra"], minute=1)
-    with text_store(library.text_path, library.reader, pytest.fail) as store:
+    with library.texts(pytest.fail) as store:
         families = store.families([str(path)])
     taken: list[SessionText] = []
     index_file(str(path), take=taken.append, known=families[str(path)])
@@ -279,7 +278,7 @@ def test_without_a_place_for_the_index_search_still_works(machine: Machine) -> N
 
 
 def test_without_fts5_search_still_works(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewer.index.fulltext._TABLES", ("CREATE VIRTUAL TABLE texts USING fts6(a)",))
+    monkeypatch.setattr(TextStore, "TABLES", ("CREATE VIRTUAL TABLE texts USING fts6(a)",))
     library = open_library(machine)
     library.bring_up_to_date()
     answer, hits = ask(library, "lamp")
@@ -301,7 +300,7 @@ def test_an_index_that_is_deleted_or_made_anew_meanwhile(machine: Machine) -> No
 def test_an_index_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     library = open_library(machine)
     library.bring_up_to_date()
-    monkeypatch.setattr("viewer.index.fulltext._WAIT", 0.01)
+    monkeypatch.setattr(TextStore, "WAIT", 0.01)
     holder = sqlite3.connect(library.text_path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
@@ -316,15 +315,15 @@ def test_an_index_that_another_program_holds(machine: Machine, monkeypatch: pyte
 
 
 def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = fulltext._connect
+    real = TextStore._connect
 
-    def connect(path: Path) -> sqlite3.Connection:
-        connection = real(path)
+    def connect(store: TextStore) -> sqlite3.Connection:
+        connection = real(store)
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    monkeypatch.setattr(fulltext, "_connect", connect)
+    monkeypatch.setattr(TextStore, "_connect", connect)
     machine.session(TWO, ["buy a lamp", " ".join(f"word{number}" for number in range(20_000))], minute=3)
     library = open_library(machine)
     library.bring_up_to_date()
@@ -411,7 +410,7 @@ def test_what_is_broken_off_while_the_index_is_taken_in(
     find = Find(library)
 
     def interrupted(store: TextStore) -> None:
-        raise fulltext.Interrupted
+        raise Interrupted
 
     with monkeypatch.context() as broken:
         broken.setattr(TextStore, name, interrupted)

@@ -27,8 +27,7 @@ from tests.waiting import LIMIT, wait_until
 from viewer.follow import follower as follow
 from viewer.follow.family import FollowSet, Source, is_twin
 from viewer.follow.follower import Follower
-from viewer.follow.printer import JsonPrinter, TextPrinter
-from viewer.follow.text import message_lines
+from viewer.follow.printer import JsonPrinter, TextPrinter, message_lines
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaaa-0000-4000-8000-000000000002"

@@ -128,6 +128,14 @@ def test_projects_by_name_and_by_directory(machine: Machine) -> None:
             assert sum(row["responses"] for row in answer["rows"]) == responses, name
 
 
+def test_the_sessions_of_one_agent(machine: Machine) -> None:
+    everything = by(machine, "model")
+    for targets in ((), tuple(str(path) for path in machine.projects.glob("*/*.jsonl"))):
+        assert by(machine, "model", "--agent", "claude", *targets)["total"] == everything["total"]
+        assert machine.run("usage", "--agent", "codex", *targets).code == 1
+    assert "no such agent" in machine.run("usage", "--agent", "nobody").err
+
+
 def test_a_project_that_nobody_knows(machine: Machine) -> None:
     for targets in ([], [ONE]):
         result = machine.run("usage", "--project", "nosuch", *targets)

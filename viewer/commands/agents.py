@@ -47,14 +47,10 @@ def as_markdown(rows: list[dict[str, Any]]) -> str:
     """The table in README."""
     lines = ["| agent | what is read | tokens | tried on |", "|---|---|---|---|"]
     for row in rows:
-        formats = "; ".join(_without(name, row["name"]) for name in row["formats"])
-        lines.append(f"| {row['name']} (`{row['id']}`) | {formats} | {row['counting']} | {_tried(row)} |")
+        agent = row["name"]  # it need not stand in front of each format
+        formats = "; ".join(name.removeprefix(f"{agent} ").removeprefix(f"{agent}, ") for name in row["formats"])
+        lines.append(f"| {agent} (`{row['id']}`) | {formats} | {row['counting']} | {_tried(row)} |")
     return "\n".join(lines) + "\n"
-
-
-def _without(name: str, agent: str) -> str:
-    """A format's name without the agent's in front."""
-    return name.removeprefix(f"{agent} ").removeprefix(f"{agent}, ")
 
 
 def _tried(row: dict[str, Any]) -> str:

@@ -12,6 +12,8 @@ from viewer.sessions.compare import compare_files
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.sessions.targets import Targets
 
+_CELLS = 56
+"""Columns for the figures of both, where there is room."""
 _ANSWER = 12
 """Lines of a last answer; --json has all of it."""
 
@@ -35,14 +37,17 @@ def command(a: str, b: str, as_json: bool) -> int:
     if as_json:
         write_json(found.to_json())
         return DONE
+    from rich.cells import cell_len
     from rich.text import Text
 
     names = [side.session.id for side in found.sides]
     ids = short_ids(names, {*names, *ids_of(targets.found.files, targets.library)})
-    screen = console()
+    rows = found.rows()
+    # Behind a pipe names of files stand there in full.
+    screen = console(piped=max(80, _CELLS + max(cell_len(label) for label, *_ in rows)))
     quiet = table([("", "left"), *((ids[name], "fill") for name in names)])
-    quiet.columns[0].max_width = 24
-    for label, *cells in found.rows():
+    quiet.columns[0].max_width = max(24, screen.width - _CELLS)
+    for label, *cells in rows:
         quiet.add_row(Text(label, "dim"), *map(Text, cells))
     screen.print(quiet)
     if found.shared:

@@ -19,8 +19,7 @@ from viewer.edits.patch import patch_of
 from viewer.edits.session import changes_of
 from viewer.edits.words import chain, counts, did, notes, shown_name
 from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
-from viewer.sessions.parts import part_at
-from viewer.sessions.selection import opened
+from viewer.sessions.selection import opened, part_at
 from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
 from viewer.output import DONE, NO, CallError, path_text, short_path, warn, write_bytes
-from viewer.sessions.parts import part_at
-from viewer.sessions.selection import opened, say_others, up_to_date
+from viewer.sessions.selection import opened, part_at, say_others, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
@@ -313,21 +312,9 @@ def document(
     """The document in one of FORMATS, in pieces, of the session or a part of it. `redactor` replaces secrets and counts
     them; `say` takes lines on what the format cannot hold.
     """
-    pieces = _pieces(session, form, include, redactor, part, say)
-    # The Markdown, HTML and text writers have let their pieces through the redactor's door themselves.
-    yield from map(redactor.finish_bytes, pieces) if redactor else pieces
-
-
-def _pieces(
-    session: Session,
-    form: str,
-    include: Include,
-    redactor: Redactor | None,
-    part: Part | None,
-    say: Callable[[str], None],
-) -> Iterator[bytes]:
     lost: Counter[str] = Counter()
-    edit = redactor.hide if redactor else None
+    # The Markdown, HTML and text writers let their pieces through the redactor's door themselves.
+    edit, finish = (redactor.hide, redactor.finish_bytes) if redactor else (None, bytes)
     if form in READ:
         if form == "markdown":
             from renderers.markdown import render
@@ -340,7 +327,7 @@ def _pieces(
     elif form == "agent-response":
         from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 
-        yield from to_agent_response(session, edit=edit, lost=lost)
+        yield from map(finish, to_agent_response(session, edit=edit, lost=lost))
         _say_losses(say, form, lost, LOSSES)
     else:
         from schemas.interchange.session_data_write import to_session_data
@@ -350,7 +337,7 @@ def _pieces(
             for _ in family(session):
                 pass  # the document holds subagents that have been read
         write = {"json": to_session_data, "toolpath": to_toolpath, "toolpath-jsonl": to_toolpath_stream}[form]
-        yield from write(session, edit=edit, subagents=include.subagents, lost=lost)
+        yield from map(finish, write(session, edit=edit, subagents=include.subagents, lost=lost))
         _say_losses(say, form, lost)
         if form == "json":
             _say_foreign(say, session)

@@ -8,7 +8,6 @@ import click
 
 from renderers.facts import format_count, format_size, plural
 from viewer.index.database import remove, size_of
-from viewer.index.fulltext import text_store
 from viewer.index.library import Library
 from viewer.output import DONE, CallError, path_text, progress, warn, write_json
 
@@ -46,7 +45,7 @@ def _clear(library: Library) -> int:
 
 
 def _facts(library: Library) -> dict[str, Any]:
-    with text_store(library.text_path, library.reader, library.note_text_problem) as store:
+    with library.texts() as store:
         held = store.holds()
         missing = library.lacking(store.known())
     return {

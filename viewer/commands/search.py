@@ -14,7 +14,8 @@ from schemas.clean import one_line
 from schemas.paths import address_json
 from viewer.index.find import Find
 from viewer.index.library import Library
-from viewer.index.query import of_arguments, parse
+from viewer.index.matching import search_key
+from viewer.index.query import Filter, of_arguments, parse
 from viewer.output import DONE, NO, CallError, console, path_text, progress, say, short_path, warn, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
@@ -30,7 +31,7 @@ _LIMIT = 200
 # Words may begin with a dash, so nothing but long options.
 @click.command("search", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("words", nargs=-1)
-@click.option("--file", "files", multiple=True, metavar="PATH", help="What read or changed a file, or one in a folder.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="The same as file:PATH, for a path as it is here.")
 @click.option("--limit", type=click.IntRange(min=0), default=_LIMIT, show_default=True, help="Hits at most; 0 for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json: bool) -> int:
@@ -51,7 +52,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
         raise CallError(f"search: no such option: {path_text(unknown)}; a word that begins so stands in quotes")
     # In a poor locale Python takes the bytes of a letter apart.
     query = parse(of_arguments(os.fsencode(word).decode("utf-8", "replace") for word in words))
-    query.paths = list(map(_path, files))
+    if files:
+        query.filters.setdefault("file", Filter()).one_of += map(_path, files)
     if query.problem or not query:
         raise CallError(f"search: {query.problem or 'nothing to look for'}")
     library, answer = Library(texts=True), None
@@ -79,9 +81,10 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
 
 
 def _path(given: str) -> str:
-    """A path as a query has it: one that begins here is looked for in every workspace."""
+    """The value of `file:` for a path: one that begins here is looked for in every workspace."""
     path = os.path.normpath(os.path.expanduser(given))
-    return os.path.abspath(path) if path.startswith("..") or path == "." else path
+    path = os.path.abspath(path) if path.startswith("..") or path == "." else path
+    return search_key(f"{path}/" if given.endswith("/") else path)
 
 
 def _hits(find: Find, answer: Answer, limit: int) -> Iterator[tuple[Group, list[Hit]]]:

@@ -15,8 +15,7 @@ from schemas.interchange.session_data_write import to_session_data
 from schemas.opening import read_subagent
 from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, warn, write_bytes
-from viewer.sessions.parts import part_at
-from viewer.sessions.selection import opened, say_others
+from viewer.sessions.selection import opened, part_at, say_others
 from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:

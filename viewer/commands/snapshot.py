@@ -22,7 +22,7 @@ from viewer.output import DONE, NO, CallError, path_text, progress, short_path, 
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.sessions.targets import given_path
 from viewer.usage.events import EventWriter
-from viewer.usage.price_book import load
+from viewer.usage.spending import price_book
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
@@ -69,7 +69,7 @@ def command(
     if month and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month, re.ASCII):
         raise CallError(f"--month {path_text(month)}: not of the form YYYY-MM")
     path = place_of(destination, force=force)
-    prices = _pricing(pricing)
+    prices = Pricing() if pricing is None else Pricing(price_book(pricing))
     try:
         with progress("reading events") as bar:
             targets, ledger = _in_order(chosen(events), bar)
@@ -95,12 +95,6 @@ def command(
     if snapshot.unpriced:
         warn(_unpriced(snapshot, " left out"))
     return DONE
-
-
-def _pricing(given: str | None) -> Pricing:
-    if given is None:
-        return Pricing()
-    return Pricing(load(given))
 
 
 def _events(targets: list[Target], writer: EventWriter) -> Iterator[Event]:

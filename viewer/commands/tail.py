@@ -19,7 +19,7 @@ from viewer.follow.family import FollowSet, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
-from viewer.sessions.parts import part_at
+from viewer.sessions.selection import part_at
 from viewer.sessions.targets import STDIN, Targets
 from viewer.start import open_stream
 
@@ -105,8 +105,7 @@ class _Tail:
         stream: StreamFollower | None = None,
         place: str = "",
     ) -> None:
-        from viewer.follow.printer import JsonPrinter, TextPrinter
-        from viewer.follow.text import OUTPUT_LINES
+        from viewer.follow.printer import OUTPUT_LINES, JsonPrinter, TextPrinter
 
         most = sys.maxsize if everything else OUTPUT_LINES
         self._printer = JsonPrinter(whole, place) if as_json else TextPrinter(whole, most, place)

@@ -11,6 +11,8 @@ from renderers.facts import plural, project_name
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from schemas.paths import address_json
+from viewer.commands.list import check_agent
+from viewer.completion import agents
 from viewer.completion import target as target_completion
 from viewer.dates import since as beginning
 from viewer.dates import until as end
@@ -19,9 +21,8 @@ from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, w
 from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made, up_to_date
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
-from viewer.usage.price_book import load
 from viewer.usage.report import Report
-from viewer.usage.spending import Spending
+from viewer.usage.spending import Spending, price_book
 from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _FROM_FILES = ("exchange", "group")
 @click.option("--by", "kind", type=click.Choice(KINDS), help="Sum by that.")
 @click.option("--since", metavar="WHEN", help="Only responses since a day (2026-03-01, today) or an age (12h, 7d, 2w).")
 @click.option("--until", metavar="WHEN", help="Only responses up to the end of a day, or of that age and older.")
+@click.option("--agent", metavar="NAME", shell_complete=agents, help="Only one agent's sessions.")
 @click.option("--project", metavar="NAME|DIR", help="Only sessions of that project, or of that directory and below.")
 @click.option("--pricing", metavar="BOOK.json", help="Prices that go before those of genai-prices.")
 @click.option("--explain", is_flag=True, help="Name the records of each figure, and what was left out and why.")
@@ -48,6 +50,7 @@ def command(
     kind: str | None,
     since: str | None,
     until: str | None,
+    agent: str | None,
     project: str | None,
     pricing: str | None,
     explain: bool,
@@ -64,11 +67,11 @@ def command(
     those of this machine's clock; a response without a time counts as of its file's. Costs are what the API would
     charge at that time; a model without a price is named, and is in no sum of costs.
     """
-    book = None
-    if pricing is not None:
-        book = load(pricing)
-    prices = Prices(book)
-    filters = _filters(since, until, project)
+    prices = Prices(None if pricing is None else price_book(pricing))
+    if agent is not None:
+        check_agent(agent)
+    times = None if since is None else beginning(since), None if until is None else end(until)
+    filters = Filters(*times, project, agent)
     asked = chosen(targets) if targets else []
     if kind or explain or any(filters) or (not targets and not as_json) or any(target.place for target in asked):
         by = kind or ("exchange" if targets else "day")
@@ -81,10 +84,6 @@ def command(
     else:
         report.print()
     return DONE if report.sessions or report.tables else NO
-
-
-def _filters(since: str | None, until: str | None, project: str | None) -> Filters:
-    return Filters(None if since is None else beginning(since), None if until is None else end(until), project)
 
 
 def _print_sums(

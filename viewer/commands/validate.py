@@ -39,7 +39,7 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     FILE is a path, or - for standard input. Ends with 0 when the document is valid, 1 when it is not, 2 when it cannot
     be read or its format is not known. Warnings do not make it invalid.
     """
-    path = _path(file)
+    path = all_of_stdin() if file == STDIN else given_path(file)
     if as_format is not None and as_format not in NAMES:
         raise CallError(f"{path_text(as_format)}: no such format; there are {', '.join(NAMES)}")
     called = "standard input" if file == STDIN else short_path(path)
@@ -58,10 +58,6 @@ def command(file: str, as_format: str | None, as_json: bool) -> int:
     else:
         _print(called, name, verdict)
     return DONE if verdict.valid else NO
-
-
-def _path(file: str) -> Path:
-    return all_of_stdin() if file == STDIN else given_path(file)
 
 
 def _read(path: Path, called: str) -> bytes:

@@ -98,12 +98,14 @@ def sessions_touching(
 ) -> list[Path]:
     """The addresses of the sessions that read or changed a file, subagents' with the session's own."""
     from viewer.index.find import Find
-    from viewer.index.query import Query
+    from viewer.index.matching import search_key
+    from viewer.index.query import Filter, Query
 
+    asked = Query(filters={"file": Filter([search_key(f"/{name}") for name in sorted(places.names)])})
     library.bring_up_to_date(progress)
     find, answer, missing = Find(library), None, 0
     try:
-        for answer in find.groups(Query(paths=sorted(places.names)), "newest"):
+        for answer in find.groups(asked, "newest"):
             missing = missing or answer.missing
             progress(missing - answer.missing, missing)
     finally:

@@ -1,39 +1,153 @@
-"""The index's database: a row a file that was looked at, and its token groups apart.
+"""The index's databases: SQLite files of ours that hold nothing that cannot be made again. `Store` is that of the list:
+a row a file that was looked at, and its token groups apart; viewer/index/fulltext.py has that of all text.
 
-It holds nothing that cannot be made again. A broken or foreign file in its place is replaced; where there can be no
-database the library does without, and `turnlog doctor` says why. Two programs may use it at the same time.
+A broken or foreign file in its place is replaced; where there can be no database the library does without, and `turnlog
+doctor` says why. Two programs may use it at the same time.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import struct
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from viewer.index.summary import Indexed
+WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
+"""What reading values of a damaged database ends in, where SQLite notices nothing."""
 
-LAYOUT = 11
-"""Raise it when the tables or what is packed in them change."""
-_APPLICATION = 0x7475726E  # "turn", in the database's header
-_TABLES = (
-    "CREATE TABLE sessions (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reader TEXT, summary BLOB,"
-    " listed BLOB, blank INTEGER, updated REAL, touched_ns INTEGER, newest REAL, side TEXT, error TEXT, root TEXT)",
-    # For the rows of a first picture, in the order they are asked for.
-    "CREATE INDEX newest ON sessions (updated) WHERE summary IS NOT NULL",
-    "CREATE INDEX roots ON sessions (root, updated) WHERE summary IS NOT NULL",
-    # Apart, so that a list need not pass over them.
-    "CREATE TABLE usage (path BLOB PRIMARY KEY, groups BLOB)",
-)
-_COLUMNS = "path, size, mtime_ns, reader, summary, listed, blank, updated, touched_ns, newest, side, error, root"
-_WAIT = 2.0
-"""Seconds for which another program may hold the database. It writes for milliseconds."""
+
+class Foreign(sqlite3.DatabaseError):
+    """Another database lies under our name: somebody else's, or one of another version."""
+
+
+class Interrupted(Exception):
+    """A question that was broken off, since another one came."""
+
+
+class Database:
+    """A connection to a database. Where there can be none, it reads nothing and writes nothing, and says why to
+    `report`. `reader` says with what the sessions were read.
+    """
+
+    NAME: ClassVar[str]
+    APPLICATION: ClassVar[int]
+    """In the database's header."""
+    LAYOUT: ClassVar[int]
+    """Raise it when the tables, or what stands in them, change."""
+    TABLES: ClassVar[tuple[str, ...]]
+    PAGE: ClassVar[int]
+    PROBE: ClassVar[str]
+    """Asks for what must be there."""
+    WAIT: ClassVar[float]
+    """Seconds for which another program may hold the database."""
+
+    def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
+        self.path, self._reader, self._report = path, reader, report
+        self.connection = self._opened()
+
+    def _opened(self) -> sqlite3.Connection | None:
+        """Open it in a folder of its owner's; one that is broken or foreign is made anew."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                return self._connect()
+            except sqlite3.DatabaseError as error:
+                if not _is_broken(error) or not remove(self.path):
+                    raise
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            self._report(f"no {self.NAME}: {error}")
+        except OSError as error:
+            self._report(f"no {self.NAME}: {(error.strerror or str(error)).lower()}")
+        return None
+
+    def _connect(self) -> sqlite3.Connection:
+        _keep_private(self.path)
+        connection = sqlite3.connect(self.path, timeout=self.WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            # Asked before the state: another program may make them meanwhile.
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            state = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            if state != [self.APPLICATION, self.LAYOUT]:
+                if tables or state != [0, 0]:
+                    raise Foreign("of another version" if state[0] == self.APPLICATION else "not turnlog's index")
+                self._create(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(self.PROBE)
+        except sqlite3.DatabaseError:
+            connection.close()
+            raise
+        except UnicodeDecodeError as error:  # SQLite's own message, in which it quotes the damage
+            connection.close()
+            raise sqlite3.DatabaseError("damaged") from error
+        return connection
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA page_size = {self.PAGE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("PRAGMA user_version").fetchone()[0] == self.LAYOUT:
+                return  # another program made it while this one waited
+            for statement in self.TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {self.APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {self.LAYOUT}")
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fetch(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; none where the database fails, which is reported. Raises Interrupted."""
+        if self.connection is None:
+            return []
+        try:
+            return self.connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+                raise Interrupted from None
+            self.give_up(error)
+        return []
+
+    def change(self, change: Callable[[sqlite3.Connection], object]) -> bool:
+        """Do all of a change, or none; whether it is done."""
+        if self.connection is None:
+            return False
+        try:
+            with self.connection:
+                self.connection.execute("BEGIN IMMEDIATE")
+                change(self.connection)
+        except (sqlite3.DatabaseError, *WRONG_VALUES) as error:
+            self.give_up(error)
+            return False
+        return True
+
+    def give_up(self, error: Exception) -> None:
+        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
+        one.
+        """
+        self.close()
+        at_fault = _is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
+        broken = at_fault and remove(self.path)
+        self._report(f"no {self.NAME}: {'it was damaged' if broken else error}")
 
 
 class Row(NamedTuple):
@@ -43,43 +157,59 @@ class Row(NamedTuple):
 
     size: int
     mtime_ns: int
-    current: int
+    current: int = 1
     """Whether it was read by the parsers of today."""
-    listed: int
+    listed: int = 0
     """Whether there is a session to list."""
-    blank: int
-    when: float
-    touched_ns: int
-    newest: float | None
-    side: str
-    error: str
+    blank: int = 0
+    when: float = 0.0
+    touched_ns: int = 0
+    newest: float | None = None
+    side: str = "[]"
+    error: str = ""
+    """Why there is no summary, or why a subagent is not in it."""
 
 
-class Store:
-    """A connection to the database. Where there can be none, it reads nothing and writes nothing, and says so to
-    `report`. `reader` says with what the files were read.
-    """
+@dataclass(slots=True)
+class Indexed:
+    """The outcome of indexing a file, as the library stores it."""
 
-    def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
-        self._path, self._reader, self._report = path, reader, report
-        self._connection = opened(path, _connect, lambda why: report(f"no index: {why}"))
+    path: str
+    row: Row
+    summary: bytes = b""
+    listed: bytes = b""
+    """Its row of `list --json` up to the value of `live`."""
+    groups: bytes = b""
+    root: str | None = None
+    """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
+    members: list[str] = field(default_factory=list)
+    """The addresses of the session and of its subagents whose text was taken."""
 
-    def close(self) -> None:
-        """Let go of the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
-    def __enter__(self) -> Self:
-        return self
+class Store(Database):
+    """The database of the list."""
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    NAME = "index"
+    APPLICATION = 0x7475726E  # "turn"
+    LAYOUT = 12
+    TABLES = (
+        "CREATE TABLE sessions (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reader TEXT, listed BLOB, blank"
+        " INTEGER, updated REAL, touched_ns INTEGER, newest REAL, side TEXT, error TEXT, summary BLOB, root TEXT)",
+        # For the rows of a first picture, in the order they are asked for.
+        "CREATE INDEX newest ON sessions (updated) WHERE summary IS NOT NULL",
+        "CREATE INDEX roots ON sessions (root, updated) WHERE summary IS NOT NULL",
+        # Apart, so that a list need not pass over them.
+        "CREATE TABLE usage (path BLOB PRIMARY KEY, groups BLOB)",
+    )
+    # A row takes half of one of SQLite's own pages of 4 KB: a list reads a quarter less, in a quarter of the calls.
+    PAGE = 16384
+    PROBE = "SELECT summary, root, groups FROM sessions LEFT JOIN usage USING (path) LIMIT 1"
+    WAIT = 2.0  # it is written for milliseconds
 
     def rows(self) -> dict[str, Row]:
         """Every row by its path."""
         columns = "size, mtime_ns, reader = ?, listed != x'', blank, updated, touched_ns, newest, side, error"
-        fetched = self._fetch(f"SELECT path, {columns} FROM sessions", (self._reader,))
+        fetched = self.fetch(f"SELECT path, {columns} FROM sessions", (self._reader,))
         if not fetched:
             return {}
         # No path holds a NUL: all of them are decoded at once.
@@ -92,21 +222,21 @@ class Store:
         """One column of all rows, each with its path: packed summaries, rows of `list --json`, packed token groups.
         Read while they are taken, since 100,000 of them are more than what is made of them.
         """
-        if self._connection is None:
+        if self.connection is None:
             return
         table = "usage" if name == "groups" else "sessions"
         try:
-            for path, value in self._connection.execute(f"SELECT path, {name} FROM {table} WHERE {name} IS NOT NULL"):
+            for path, value in self.connection.execute(f"SELECT path, {name} FROM {table} WHERE {name} IS NOT NULL"):
                 yield os.fsdecode(path), value
         except sqlite3.DatabaseError as error:
-            self._give_up(error)
+            self.give_up(error)
 
     def newest(self, directory: str, limit: int) -> list[tuple[str, int, int, bytes]]:
         """Path, size, time and packed summary of the newest sessions, and of the newest whose workspace is the
         directory or below it; at most `limit` of each.
         """
         select = "SELECT path, size, mtime_ns, summary FROM sessions"
-        fetched = self._fetch(f"{select} WHERE summary IS NOT NULL ORDER BY updated DESC LIMIT ?", (limit,))
+        fetched = self.fetch(f"{select} WHERE summary IS NOT NULL ORDER BY updated DESC LIMIT ?", (limit,))
         here = directory.encode("utf-8", "replace").decode()
         below = here.rstrip(os.sep) + os.sep
         # All of it can be told from an index; the few rows are looked up afterwards.
@@ -116,107 +246,40 @@ class Store:
         )
         end = below[:-1] + chr(ord(os.sep) + 1)
         bounds = (min(here, below), end, here, below, limit)
-        fetched += self._fetch(f"{select} WHERE rowid IN ({inside})", bounds)
+        fetched += self.fetch(f"{select} WHERE rowid IN ({inside})", bounds)
         return [(os.fsdecode(raw), *rest) for raw, *rest in {row[0]: row for row in fetched}.values()]
 
     def groups_of(self, path: str) -> bytes:
         """The packed token groups of one file."""
-        fetched = self._fetch("SELECT groups FROM usage WHERE path = ?", (os.fsencode(path),))
+        fetched = self.fetch("SELECT groups FROM usage WHERE path = ?", (os.fsencode(path),))
         return bytes(fetched[0][0]) if fetched else b""
-
-    def _fetch(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        if self._connection is None:
-            return []
-        try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
-            return []
 
     def delete(self, paths: list[str]) -> None:
         """Forget files that are gone."""
-        names = [(os.fsencode(path),) for path in paths]
-        self._change((f"DELETE FROM {table} WHERE path = ?", names) for table in ("sessions", "usage"))
+
+        def forget(connection: sqlite3.Connection) -> None:
+            for table in ("sessions", "usage"):
+                connection.executemany(f"DELETE FROM {table} WHERE path = ?", [(os.fsencode(path),) for path in paths])
+
+        self.change(forget)
 
     def write(self, batch: list[Indexed]) -> bool:
         """Keep what was indexed; whether it is kept."""
-        places = ", ".join("?" * len(_COLUMNS.split(",")))
-        sessions = [
-            (
-                os.fsencode(item.path),
-                item.size,
-                item.mtime_ns,
-                self._reader,
-                item.summary or None,
-                item.listed,
-                item.blank,
-                item.when,
-                item.touched_ns,
-                item.newest,
-                item.side,
-                item.error,
-                item.root,
-            )
-            for item in batch
-        ]
+        sessions = []
+        for item in batch:
+            seen, facts = item.row[:2], item.row[4:]
+            listed = (self._reader, item.listed)
+            sessions.append((os.fsencode(item.path), *seen, *listed, *facts, item.summary or None, item.root))
         groups = [(os.fsencode(item.path), item.groups) for item in batch]
-        return self._change(
-            [
-                (f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES ({places})", sessions),
-                ("INSERT OR REPLACE INTO usage VALUES (?, ?)", groups),
-            ]
-        )
 
-    def _change(self, statements: Iterable[tuple[str, Sequence[tuple[object, ...]]]]) -> bool:
-        """Do all of it, or none; whether it is done."""
-        if self._connection is None:
-            return False
-        try:
-            with self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                for statement, rows in statements:
-                    self._connection.executemany(statement, rows)
-        except sqlite3.DatabaseError as error:
-            self._give_up(error)
-            return False
-        return True
+        def keep(connection: sqlite3.Connection) -> None:
+            connection.executemany(f"INSERT OR REPLACE INTO sessions VALUES ({', '.join('?' * 13)})", sessions)
+            connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?)", groups)
 
-    def _give_up(self, error: sqlite3.DatabaseError) -> None:
-        """A database that fails while it is used: one that is broken goes, so that the next start makes a new one."""
-        self.close()
-        if not is_broken(error) or not remove(self._path):
-            self._report(f"no index: {error}")
+        return self.change(keep)
 
 
-def row_of(item: Indexed) -> Row:
-    """Make a row of what indexing gave."""
-    listed, blank = bool(item.listed), item.blank
-    touched = item.touched_ns
-    return Row(item.size, item.mtime_ns, 1, listed, blank, item.when, touched, item.newest, item.side, item.error)
-
-
-def opened(
-    path: Path, connect: Callable[[Path], sqlite3.Connection], report: Callable[[str], None]
-) -> sqlite3.Connection | None:
-    """A connection to a database of ours, in a folder of its owner's; one that is broken or foreign is made anew. None
-    where there can be none, and `report` is told why.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            return connect(path)
-        except sqlite3.DatabaseError as error:
-            if not is_broken(error) or not remove(path):
-                raise
-        return connect(path)
-    except sqlite3.DatabaseError as error:
-        report(str(error))
-    except OSError as error:
-        report((error.strerror or str(error)).lower())
-    return None
-
-
-def private(path: Path) -> None:
+def _keep_private(path: Path) -> None:
     """Let a file be there that only its owner can read: what was said in sessions is nobody else's. Raises OSError."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -224,53 +287,7 @@ def private(path: Path) -> None:
         path.chmod(0o600)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    private(path)
-    connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        layout = connection.execute("PRAGMA user_version").fetchone()[0]
-        if (application, layout) != (_APPLICATION, LAYOUT):
-            if application not in (0, _APPLICATION) or (application == 0 and _tables(connection)):
-                raise Foreign("not turnlog's index")
-            _create(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"SELECT {_COLUMNS}, groups FROM sessions LEFT JOIN usage USING (path) LIMIT 1")
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    except UnicodeDecodeError as error:  # SQLite's own message, in which it quotes the damage
-        connection.close()
-        raise sqlite3.DatabaseError("damaged") from error
-    return connection
-
-
-class Foreign(sqlite3.DatabaseError):
-    """Somebody else's database lies under our name."""
-
-
-def _tables(connection: sqlite3.Connection) -> list[str]:
-    return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    # A row takes half of one of SQLite's own pages of 4 KB: a list reads a quarter less, in a quarter of the calls.
-    connection.execute("PRAGMA page_size = 16384")
-    connection.execute("PRAGMA journal_mode = WAL")
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        layout = connection.execute("PRAGMA user_version").fetchone()[0]
-        if layout == LAYOUT and _tables(connection):
-            return  # another program made it while this one waited
-        for name in ("sessions", "usage"):
-            connection.execute(f"DROP TABLE IF EXISTS {name}")
-        for statement in _TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {LAYOUT}")
-
-
-def is_broken(error: sqlite3.DatabaseError) -> bool:
+def _is_broken(error: sqlite3.DatabaseError) -> bool:
     """Tell whether the file is at fault, and not a lock, a right or a full disk."""
     if isinstance(error, Foreign):
         return True

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from zlib import decompress
 
 from schemas.clean import clean
+from schemas.costs.responses import members_of
 from schemas.diffs import totals
 from schemas.message import Kind, Message
-from schemas.troubles import OpenError
+from schemas.opening import read_session
+from schemas.provider import Problem
+from schemas.troubles import OpenError, bug
+from viewer.index.database import WRONG_VALUES, Interrupted
 from viewer.index.fulltext import (
     MESSAGE,
     MOST_WORDS,
-    WRONG_VALUES,
-    Interrupted,
     Kept,
     TextStore,
     lane_of_row,
@@ -38,13 +40,14 @@ from viewer.index.matching import words_of
 from viewer.index.query import Facts, Query
 from viewer.index.reread import Rereader
 from viewer.index.snippets import snippet_of, snippet_of_message
-from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, touches_of
-from viewer.index.unindexed import TITLE, look_through
+from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, text_of_session, touches_of
+from viewer.sessions.freshness import file_state
 
 if TYPE_CHECKING:
-    from schemas.provider import Problem
     from viewer.index.library import Library
 
+TITLE = 3
+"""The lane of a session's title; its row has the message `MESSAGE`."""
 _WEIGHTS = (1.0, 3.0, 8.0, 8.0)
 """What a hit is worth by its lane: what a person typed stands above tool noise."""
 _PART = 0.3
@@ -479,7 +482,7 @@ class Find:
             if self._store is not None:
                 self._store.close()
             self._note = ""
-            self._store = TextStore(self._library.text_path, self._library.reader, self._report)
+            self._store = self._library.texts(self._report)
             self._version = None
         version = self._store.fetch("PRAGMA data_version")
         if version == self._version and version:
@@ -563,3 +566,46 @@ def _change_of(message: Message, query: Query, root: str) -> tuple[str, int, int
     changed = any(touch.changed for touch in touches)
     added, removed = sum(t.added for t in touches), sum(t.removed for t in touches)
     return "changed" if changed else "read", added, removed
+
+
+# -- sessions that the index does not hold -----------------------------------------------------------------------------
+
+
+def look_through(path: str, query: Query, problems: list[Problem]) -> Iterator[tuple[SessionText, list[int]]]:
+    """The rows that a query means of a session and of each of its subagents, as the index would give them."""
+    try:
+        session = read_session(Path(path))
+        try:
+            for member in members_of(session, problems):
+                if member is session or member.path != session.path:
+                    text = text_of_session(member, file_state(member.path), "" if member is session else path)
+                    if rows := rows_in(text, query):
+                        yield text, rows
+        finally:
+            session.close()
+    except OpenError as error:
+        problems.append(Problem(Path(path), error.reason))
+    except OSError as error:
+        problems.append(Problem(Path(path), (error.strerror or str(error)).lower()))
+    except Exception as error:  # noqa: BLE001
+        # A bug that one file brings to light must not end the search through all the others.
+        problems.append(Problem(Path(path), bug(error)))
+
+
+def rows_in(text: SessionText, query: Query) -> list[int]:
+    """The rows of a session that a query means, by looking at its text."""
+    if not query.session(Facts(text.facts["provider"], text.facts["root"], text.facts["branch"])):
+        return []
+    found = [row for row in text.rows if query.finds(row.words, row.marks)]
+    if query.of_files:
+        touched = {touch.message for touch in text.touches if query.file(text.facts["root"], touch.path)}
+        if query.of_exchanges:
+            starts = [exchange.start for exchange in text.exchanges]
+            exchanges = {bisect_right(starts, message) for message in touched}
+            touched = {row.message for row in found if bisect_right(starts, row.message) in exchanges}
+        found = [row for row in found if row.message in touched]
+    rows = [row_of(row.lane, 0, row.message) for row in found]
+    titled = query.of_sessions and query.titled(text.facts["title"]) and query.when(text.facts["created"])
+    if titled and not any(row.lane == PROMPTS for row in found):
+        rows.append(row_of(TITLE, 0, MESSAGE))
+    return rows

@@ -14,47 +14,21 @@ import json
 import os
 import re
 import sqlite3
-import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from schemas.json_output import json_bytes
-from viewer.index.database import Foreign, is_broken, opened, private, remove
+from viewer.index.database import Database
 from viewer.index.query import MARK, Marks, tool_name
 from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
 
 T = TypeVar("T")
-LAYOUT = 2
-"""Raise it when the tables, or what stands in them, change."""
-_APPLICATION = 0x7475726E + 1
-_TABLES = (
-    "CREATE TABLE sessions (sid INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE, parent BLOB, size INTEGER,"
-    " mtime_ns INTEGER, reader TEXT, messages INTEGER, chars INTEGER, state INTEGER, facts BLOB)",
-    "CREATE INDEX parents ON sessions (parent)",
-    "CREATE TABLE messages (sid INTEGER PRIMARY KEY, exchanges BLOB, columns BLOB, spans BLOB)",
-    "CREATE TABLE tails (sid INTEGER, message INTEGER, row BLOB, PRIMARY KEY (sid, message))",
-    "CREATE TABLE files (file INTEGER PRIMARY KEY, root TEXT, path TEXT, UNIQUE (root, path))",
-    "CREATE TABLE touches (file INTEGER, row INTEGER, changed INTEGER, added INTEGER, removed INTEGER,"
-    " PRIMARY KEY (file, row)) WITHOUT ROWID",
-    # The words of the index by how common they are, newline before and after each; later ones in rows of their own.
-    "CREATE TABLE words (part INTEGER PRIMARY KEY, text BLOB)",
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value)",
-    "CREATE VIRTUAL TABLE texts USING fts5(a, content='', columnsize=0, tokenize='unicode61 remove_diacritics 0')",
-    "INSERT INTO texts(texts, rank) VALUES ('hashsize', 33554432)",
-    # A merge by itself would in time rewrite the one large segment for a few new rows.
-    "INSERT INTO texts(texts, rank) VALUES ('automerge', 0)",
-    "INSERT INTO texts(texts, rank) VALUES ('crisismerge', 32)",
-    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, 'row')",
-)
-WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
-"""What reading values of a damaged database ends in, where SQLite notices nothing."""
 _ADD = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
-_WAIT = 5.0
 _BATCH_CHARS = 16 << 20
 _TEXT_CHARS = 4 << 10
 """What a session that waits takes beside its text, in characters: of 100,000 short ones it is most."""
@@ -112,11 +86,37 @@ class Holds(NamedTuple):
     """When it was written last, in UTC."""
 
 
-class TextStore:
-    """A connection to the full-text index. Where there can be none, it holds nothing and says why to `report`."""
+class TextStore(Database):
+    """The database of all text."""
+
+    NAME = "full-text index"
+    APPLICATION = 0x7475726E + 1
+    LAYOUT = 2
+    TABLES = (
+        "CREATE TABLE sessions (sid INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB UNIQUE, parent BLOB, size INTEGER,"
+        " mtime_ns INTEGER, reader TEXT, messages INTEGER, chars INTEGER, state INTEGER, facts BLOB)",
+        "CREATE INDEX parents ON sessions (parent)",
+        "CREATE TABLE messages (sid INTEGER PRIMARY KEY, exchanges BLOB, columns BLOB, spans BLOB)",
+        "CREATE TABLE tails (sid INTEGER, message INTEGER, row BLOB, PRIMARY KEY (sid, message))",
+        "CREATE TABLE files (file INTEGER PRIMARY KEY, root TEXT, path TEXT, UNIQUE (root, path))",
+        "CREATE TABLE touches (file INTEGER, row INTEGER, changed INTEGER, added INTEGER, removed INTEGER,"
+        " PRIMARY KEY (file, row)) WITHOUT ROWID",
+        # The words of the index by how common they are, newline before and after each; later ones in rows of their own.
+        "CREATE TABLE words (part INTEGER PRIMARY KEY, text BLOB)",
+        "CREATE TABLE facts (name TEXT PRIMARY KEY, value)",
+        "CREATE VIRTUAL TABLE texts USING fts5(a, content='', columnsize=0, tokenize='unicode61 remove_diacritics 0')",
+        "INSERT INTO texts(texts, rank) VALUES ('hashsize', 33554432)",
+        # A merge by itself would in time rewrite the one large segment for a few new rows.
+        "INSERT INTO texts(texts, rank) VALUES ('automerge', 0)",
+        "INSERT INTO texts(texts, rank) VALUES ('crisismerge', 32)",
+        "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(texts, 'row')",
+    )
+    PAGE = 8192
+    PROBE = "SELECT sid, path, parent, size, mtime_ns, reader, messages, state, facts FROM sessions LIMIT 1"
+    WAIT = 5.0
 
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
-        self.path, self._reader, self._report = path, reader, report
+        super().__init__(path, reader, report)
         self._batch: list[SessionText] = []
         self._families: dict[str, set[bytes]] = {}
         self._parts: dict[str, tuple[int, int]] = {}
@@ -124,7 +124,6 @@ class TextStore:
         self._chars = 0
         self._new_chars = 0
         self._new_words: set[str] = set()
-        self.connection = opened(path, _connect, lambda why: report(f"no full-text index: {why}"))
         self._inode = 0
         with suppress(OSError):  # there is no index, or it has just been deleted: `is_there` says so
             self._inode = os.stat(path).st_ino
@@ -139,27 +138,7 @@ class TextStore:
         except OSError:
             return False
 
-    def close(self) -> None:
-        """Let go of the database."""
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
-
     # -- reading ---------------------------------------------------------------------------------------------------
-
-    def fetch(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query; none where the database fails, which is reported. Raises Interrupted."""
-        if self.connection is None:
-            return []
-        try:
-            return self.connection.execute(query, values).fetchall()
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
-                raise Interrupted from None
-            self.give_up(error)
-        except sqlite3.DatabaseError as error:
-            self.give_up(error)
-        return []
 
     def known(self) -> dict[str, tuple[int, int] | None]:
         """Size and time of each source whose text is here; None where other parsers read it."""
@@ -242,7 +221,7 @@ class TextStore:
                     _drop(connection, sid, messages)
 
         if names:
-            self._change(forget)
+            self.change(forget)
 
     def start(self) -> None:
         """Throw away what is in it where that is old for the most part: sessions that changed or went, or that other
@@ -252,7 +231,7 @@ class TextStore:
         sums = "SELECT coalesce(sum(messages), 0) FROM sessions WHERE reader <> ?"
         old = held.dead + sum(count for (count,) in self.fetch(sums, (self._reader,)))
         if old > _FEW_DEAD and old * 3 > held.messages:
-            self._change(_clear)
+            self.change(_clear)
 
     def add(self, text: SessionText) -> None:
         """Take in a session, or a slice of one; written when enough of them came, and with `finish`."""
@@ -271,7 +250,7 @@ class TextStore:
         unlisted = sum(chars for (chars,) in self.fetch("SELECT value FROM facts WHERE name = 'unlisted'"))
         if unlisted:  # more than this program wrote where another one writes too, or was killed
             own = unlisted == self._new_chars and unlisted < _FEW_CHARS
-            self._change(self._add_words if own else _list_words if unlisted < _FEW_CHARS else _optimize)
+            self.change(self._add_words if own else _list_words if unlisted < _FEW_CHARS else _optimize)
         self._new_chars = 0
         self._new_words.clear()
 
@@ -288,7 +267,7 @@ class TextStore:
         batch, self._batch, self._chars = self._batch, [], 0
         families, self._families = self._families, {}
         if batch or families:
-            self._change(lambda connection: self._take(connection, batch, families))
+            self.change(lambda connection: self._take(connection, batch, families))
 
     def _take(self, connection: sqlite3.Connection, batch: list[SessionText], families: dict[str, set[bytes]]) -> None:
         rows: list[tuple[int, str]] = []
@@ -300,7 +279,8 @@ class TextStore:
                 connection.execute("UPDATE sessions SET messages = 0, state = 0 WHERE sid = ?", (sid,))
                 continue
             new = [row for row in text.rows if row.message >= known]
-            rows += [(row_of(r.lane, sid, r.message), _row_text(r)) for r in new if r.message < text.settled]
+            settled = (row for row in new if row.message < text.settled)
+            rows += [(row_of(r.lane, sid, r.message), f"{' '.join(r.marks.tokens)} {r.words}") for r in settled]
             tail = [(sid, r.message, json.dumps(r)) for r in new if r.message >= text.settled]
             connection.executemany("INSERT INTO tails VALUES (?, ?, ?)", tail)
             self._touch(connection, text, sid)
@@ -373,40 +353,10 @@ class TextStore:
             connection.execute("INSERT INTO words (text) VALUES (?)", ("\n".join(new).encode(),))
         connection.execute("UPDATE facts SET value = 0 WHERE name = 'unlisted'")
 
-    def _change(self, change: Callable[[sqlite3.Connection], None]) -> bool:
-        """Do all of a change, or none; whether it is done."""
-        if self.connection is None:
-            return False
-        try:
-            with self.connection:
-                self.connection.execute("BEGIN IMMEDIATE")
-                change(self.connection)
-        except (sqlite3.DatabaseError, *WRONG_VALUES) as error:
-            self.give_up(error)
-            return False
-        return True
-
-    def give_up(self, error: Exception) -> None:
-        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
-        one.
-        """
-        self.close()
-        at_fault = is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
-        broken = at_fault and remove(self.path)
-        self._report(f"no full-text index: {'it was damaged' if broken else error}")
-
-
-class Interrupted(Exception):
-    """A question that was broken off, since another one came."""
-
 
 def _in_parts(values: list[T]) -> Iterator[tuple[T, ...]]:
     """Values as a statement takes them: some hundred at once."""
     return (tuple(values[at : at + 400]) for at in range(0, len(values), 400))
-
-
-def _row_text(row: Row) -> str:
-    return f"{' '.join(row.marks.tokens)} {row.words}"
 
 
 def _drop(connection: sqlite3.Connection, sid: int, messages: int) -> None:
@@ -457,48 +407,3 @@ def tools_in(words: bytes) -> Iterator[str]:
         if (name := tool_name(words[at + 1 : end].decode())) is not None:
             yield name
         at = words.find(mark, end)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    private(path)
-    connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-    try:
-        state = tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-        if state != (_APPLICATION, LAYOUT):
-            if state != (0, 0):
-                raise Foreign("of another version")
-            _create(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(
-            "SELECT sid, path, parent, size, mtime_ns, reader, messages, state, facts FROM sessions LIMIT 1"
-        )
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    except UnicodeDecodeError as error:  # SQLite's own message, in which it quotes the damage
-        connection.close()
-        raise sqlite3.DatabaseError("damaged") from error
-    return connection
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA page_size = 8192")
-    connection.execute("PRAGMA journal_mode = WAL")
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone()[0] == LAYOUT:
-            return  # another program made it while this one waited
-        for statement in _TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {LAYOUT}")
-
-
-@contextmanager
-def text_store(path: Path, reader: str, report: Callable[[str], None]) -> Iterator[TextStore]:
-    """The full-text index for a while."""
-    store = TextStore(path, reader, report)
-    try:
-        yield store
-    finally:
-        store.close()

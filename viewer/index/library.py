@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from heapq import nlargest
 from operator import attrgetter
 from pathlib import Path
@@ -24,13 +25,15 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.index.database import LAYOUT, Row, Store, row_of
+from viewer.index.database import Row, Store
 from viewer.sessions.freshness import is_live, newest_side, sides_changed
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response, Table
     from schemas.provider import Environment, Problem, SessionFile
-    from viewer.index.summary import Indexed, Summary
+    from viewer.index.database import Indexed
+    from viewer.index.fulltext import TextStore
+    from viewer.index.summary import Summary
     from viewer.sessions.discover import Found
 
 _BATCH_SECONDS = 0.25
@@ -88,7 +91,8 @@ class Library:
     def __init__(self, env: Environment | None = None, path: Path | None = None, *, texts: bool = False) -> None:
         self._env = env
         self._texts = texts
-        self._path = index_path() if path is None else path
+        self.path = index_path() if path is None else path
+        """The path of the index."""
         self._rows: dict[str, Row] = {}
         self._unpacked: dict[str, Summary] = {}
         self._listed: dict[str, bytes] | None = None
@@ -157,12 +161,11 @@ class Library:
             ]
         if not gone and not stale and not self._texts:
             return
-        from viewer.index.fulltext import text_store
         from viewer.index.worker import index_all  # a list that is up to date need not wait for it
 
         if len(new := [file for file in stale if file.file not in rows]) > _MANY:
             yield _found_only(new)
-        with self._store() as store, text_store(self.text_path, self._reader, self.note_text_problem) as text:
+        with self._store() as store, self.texts() as text:
             if self._texts:
                 text.start()
             if self._texts and text.connection is not None:
@@ -181,7 +184,7 @@ class Library:
             due = time.monotonic() + _BATCH_SECONDS
             for indexed in index_all(stale, text.add, text.families([file.file for file in stale])):
                 batch.append(indexed)
-                done += indexed.size
+                done += indexed.row.size
                 if progress:
                     progress(done, total)
                 text.keep(indexed.path, indexed.members)
@@ -198,16 +201,17 @@ class Library:
             pass
         return self.all()
 
-    def responses(self) -> Iterator[tuple[Summary, Table]]:
+    def responses(self) -> list[tuple[Summary, Table]]:
         """The responses of each session and its subagents, inherited ones too, for sums in which one that lies in
-        several files counts once.
+        several files counts once: each session behind those that it was copied from.
         """
-        from schemas.costs.responses import Table
+        from schemas.costs.responses import Table, in_order_made
 
         with self._store() as store:
             stored = dict(store.column("groups")) | {path: item.groups for path, item in self._kept.items()}
-        for summary in self.all():
-            yield summary, Table.from_bytes(stored.get(summary.file, b""))
+        summaries = {summary.path: summary for summary in self.all()}
+        ordered = [summaries[one.path] for one in in_order_made(summary.origin for summary in summaries.values())]
+        return [(summary, Table.from_bytes(stored.get(summary.file, b""))) for summary in ordered]
 
     def responses_of(self, summaries: Iterable[Summary]) -> Iterator[list[Response]]:
         """The responses of each of some sessions, without what it inherited, then those of its subagents."""
@@ -290,7 +294,7 @@ class Library:
         """List what could not be looked into or read, and why there is no index if there is none."""
         from schemas.provider import Problem
 
-        stores = ((self._path, self.store_problem), (self.text_path, self.text_problem))
+        stores = ((self.path, self.store_problem), (self.text_path, self.text_problem))
         return [*self.found.problems, *self.unread, *(Problem(path, reason) for path, reason in stores if reason)]
 
     # -- keeping ---------------------------------------------------------------------------------------------------
@@ -340,14 +344,13 @@ class Library:
         return self._listed
 
     def _store(self) -> Store:
-        return Store(self._path, self._reader, self._note_store_problem)
+        return Store(self.path, self._reader, partial(setattr, self, "store_problem"))
 
-    def _note_store_problem(self, reason: str) -> None:
-        self.store_problem = reason
+    def texts(self, report: Callable[[str], None] | None = None) -> TextStore:
+        """Open the full-text index; why there can be none is noted, or told to `report`."""
+        from viewer.index.fulltext import TextStore
 
-    def note_text_problem(self, reason: str) -> None:
-        """Note why there is no full-text index."""
-        self.text_problem = reason
+        return TextStore(self.text_path, self._reader, report or partial(setattr, self, "text_problem"))
 
     def _load(self) -> None:
         if self._loaded:
@@ -369,25 +372,15 @@ class Library:
                 self._listed[item.path] = item.listed
             self._unpacked.pop(item.path, None)
             if item.summary:
-                summaries.append(unpack(item.summary, item.path, item.size, item.mtime_ns))
+                summaries.append(unpack(item.summary, item.path, *item.row[:2]))
                 self._unpacked[item.path] = summaries[-1]
-            self._rows[item.path] = row_of(item)
+            self._rows[item.path] = item.row
         return summaries
-
-    @property
-    def path(self) -> Path:
-        """The path of the index."""
-        return self._path
 
     @property
     def text_path(self) -> Path:
         """The path of the full-text index."""
-        return self._path.with_name("text.sqlite")
-
-    @property
-    def reader(self) -> str:
-        """Name the parsers of today as the index does."""
-        return self._reader
+        return self.path.with_name("text.sqlite")
 
 
 def _found_only(files: list[SessionFile]) -> list[Summary]:
@@ -416,4 +409,4 @@ def _reader() -> str:
             if name.endswith(".py"):
                 stat = os.stat(os.path.join(base, name))
                 state = crc32(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode(), state)
-    return f"{schemas.__version__} {LAYOUT} {state:08x}"
+    return f"{schemas.__version__} {Store.LAYOUT} {state:08x}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
@@ -139,8 +139,6 @@ class Query:
     filters: dict[str, Filter] = field(default_factory=dict)
     since: float | None = None
     before: float | None = None
-    paths: list[str] = field(default_factory=list)
-    """Files or folders that are meant exactly (`turnlog search --file`), in any workspace where not absolute."""
     problem: str = ""
     """What of it cannot be meant, in one line."""
     words: list[str] = field(default_factory=list)
@@ -148,7 +146,7 @@ class Query:
 
     def __bool__(self) -> bool:
         """Return whether it asks for anything."""
-        return bool(self.terms or self.without or self.filters or self.paths or self.timed)
+        return bool(self.terms or self.without or self.filters or self.timed)
 
     @property
     def timed(self) -> bool:
@@ -158,7 +156,7 @@ class Query:
     @property
     def of_files(self) -> bool:
         """Return whether it asks for files."""
-        return bool(self.paths or "file" in self.filters)
+        return "file" in self.filters
 
     @property
     def of_exchanges(self) -> bool:
@@ -202,9 +200,7 @@ class Query:
 
     def outright(self) -> Query:
         """The same query where no word may be a mere part of another, only its beginning."""
-        return Query(
-            self.text, list(map(_outright, self.terms)), self.without, self.filters, self.since, self.before, self.paths
-        )
+        return replace(self, terms=list(map(_outright, self.terms)))
 
     def finds(self, words: str, marks: Marks) -> bool:
         """Return whether a message with these words (`words_of`) and marks is meant, files and session apart."""
@@ -255,18 +251,7 @@ class Query:
     def file(self, root: str, hint: str) -> bool:
         """Return whether a file is meant, by its session's workspace and its path as seen from there."""
         path = os.path.join(root, hint)
-        if self.paths and not any(_is_in(path, one) for one in self.paths):
-            return False
-        filter_ = self.filters.get("file")
-        return filter_ is None or filter_.allows(
-            lambda asked: asked in search_key(path if asked.startswith("/") else hint)
-        )
-
-
-def _is_in(path: str, place: str) -> bool:
-    """Return whether a path is a file, or one in a folder: an absolute one, or one of that name anywhere."""
-    place = place.rstrip("/") + "/"
-    return f"{path}/".startswith(place) if place.startswith("/") else f"/{place}" in f"/{path}/"
+        return self.filters["file"].allows(lambda asked: asked in search_key(path if asked.startswith("/") else hint))
 
 
 def _quoted(token: str) -> str:

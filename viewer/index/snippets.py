@@ -13,7 +13,7 @@ from schemas.message import Kind, Message
 from schemas.session import Session
 from viewer.index.matching import words_of
 from viewer.index.query import Query
-from viewer.index.texts import inner_of, pieces_of
+from viewer.index.texts import pieces_of, within
 
 _AROUND = 70
 _MOST = 100
@@ -36,7 +36,7 @@ class Snippet(NamedTuple):
 def snippet_of_message(session: Session, message: Message, query: Query) -> Snippet:
     """The line of a hit. Of a tool use it begins with what that was about."""
     who = _NAMES.get(message.kind, message.kind.name.lower())
-    pieces = list(pieces_of(message, inner_of(session, message.index)))
+    pieces = list(pieces_of(message, within(session).get(message.index, ())))
     if message.tool is None:
         return snippet_of("\n".join(pieces), query)._replace(who=who)
     line = headline(message.tool, session.workspace_root)

@@ -19,6 +19,7 @@ from schemas.message import Flag, Kind
 from schemas.paths import address_json, path_text
 from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
+from viewer.index.database import Indexed, Row
 from viewer.sessions.freshness import Side, file_state, is_live
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from viewer.index.texts import Known, SessionText
 
 _AGENT_KINDS = (Kind.TEXT, Kind.THINKING, Kind.TOOL)
+_NO_LINEAGE = Lineage()
+"""Shared by most summaries: nobody changes one."""
+_NONE: dict[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -36,36 +40,36 @@ class Summary:
     id: str
     file: str
     """Its address: text, since 100,000 paths take 50 MB."""
-    title: str
-    workspace_root: str | None
-    branch: str | None
-    created: float | None
-    """Seconds since 1970, from the session's own records."""
-    updated: float | None
-    exchanges: int
-    """Opened by a person, not rewound, not inherited."""
-    messages: int
-    agent_messages: int
-    models: list[str]
-    usage: TokenUsage | None
-    """Its own tokens."""
-    usage_with_subagents: TokenUsage | None
-    subagents: int
-    """How many of them are counted in `usage_with_subagents`."""
-    first_prompt: str
-    last_prompt: str
-    last_text: str
-    """The beginning of what the agent said last."""
     size: int
     mtime_ns: int
     touched_ns: int
     """When it or one of its subagents was written last."""
     newest: float | None = None
     """The time of the newest record of it and its subagents."""
-    lineage: Lineage = field(default_factory=Lineage)
-    unreadable: dict[str, list[int]] = field(default_factory=dict)
+    title: str = ""
+    workspace_root: str | None = None
+    branch: str | None = None
+    created: float | None = None
+    """Seconds since 1970, from the session's own records."""
+    updated: float | None = None
+    exchanges: int = 0
+    """Opened by a person, not rewound, not inherited."""
+    messages: int = 0
+    agent_messages: int = 0
+    models: list[str] = field(default_factory=list)
+    usage: TokenUsage | None = None
+    """Its own tokens."""
+    usage_with_subagents: TokenUsage | None = None
+    subagents: int = 0
+    """How many of them are counted in `usage_with_subagents`."""
+    first_prompt: str = ""
+    last_prompt: str = ""
+    last_text: str = ""
+    """The beginning of what the agent said last."""
+    lineage: Lineage = field(default_factory=lambda: _NO_LINEAGE)
+    unreadable: dict[str, list[int]] = field(default_factory=lambda: _NONE)
     """Lines that could not be read, by the files beside its own in which they stand; its own is empty."""
-    unknown: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=lambda: _NONE)
     """Record types that nobody described, and how many of each."""
     archived: bool = False
     """Whether the agent has put it away."""
@@ -116,119 +120,38 @@ class Summary:
         return Source(self.provider, self.id, path_text(self.path), title, self.workspace_root)
 
 
-@dataclass(slots=True)
-class Indexed:
-    """The outcome of indexing a file, as the library stores it. `error` says why there is no summary, or why a subagent
-    is not in it.
-    """
-
-    path: str
-    size: int
-    mtime_ns: int
-    summary: bytes = b""
-    listed: bytes = b""
-    """Its row of `list --json` up to the value of `live`."""
-    blank: bool = False
-    touched_ns: int = 0
-    newest: float | None = None
-    when: float = 0.0
-    side: str = "[]"
-    groups: bytes = b""
-    error: str = ""
-    root: str | None = None
-    """Its workspace, without `.` and `..` in it, by which a directory's sessions are found."""
-    members: list[str] = field(default_factory=list)
-    """The addresses of the session and of its subagents whose text was taken."""
-
-
 def pack(summary: Summary) -> bytes:
     """A summary as bytes, its path and the file's state apart."""
     s = summary
     lineage = (s.lineage.forked_from, s.lineage.continues, s.lineage.parent, s.lineage.agent_id)
-    both = True if s.usage_with_subagents == s.usage else _figures(s.usage_with_subagents)
-    before = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
-    after = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
-    rest = ((s.touched_ns, s.newest), lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived, s.failure)
-    return json_bytes((s.provider, s.id, before, s.models, _figures(s.usage), both, after, *rest))
-
-
-def _figures(usage: TokenUsage | None) -> list[int | None] | None:
-    return None if usage is None else list(usage)
+    both = True if s.usage_with_subagents == s.usage else s.usage_with_subagents
+    facts = (s.title, s.workspace_root, s.branch, s.created, s.updated, s.exchanges, s.messages, s.agent_messages)
+    texts = (s.subagents, s.first_prompt, s.last_prompt, s.last_text)
+    rest = (lineage if any(lineage) else None, s.unreadable, s.unknown, s.archived, s.failure)
+    return json_bytes((s.provider, s.id, s.touched_ns, s.newest, facts, s.models, s.usage, both, texts, *rest))
 
 
 def unpack(data: bytes, path: str, size: int, mtime_ns: int) -> Summary:
     """Read what `pack` wrote. Raises ValueError or TypeError for anything else. A list of 10,000 waits for this."""
-    provider, session_id, before, models, own, both, after, touched, *rest = orjson.loads(data)
+    provider, session_id, touched_ns, newest, facts, models, own, both, texts, *rest = orjson.loads(data)
+    title, root, branch, created, updated, exchanges, messages, agent_messages = facts
+    subagents, first, last, last_text = texts
     lineage, unreadable, unknown, archived, failure = rest
-    subagents, first_prompt, last_prompt, last_text = after
-    touched_ns, newest = touched
-    title, root, branch, created, updated, exchanges, messages, agent_messages = before
     usage = None if own is None else TokenUsage(*own)
+    # Equal texts and numbers are one object: a list may hold 100,000.
     return Summary(
-        intern(provider),
-        session_id,
-        path,
-        title,
-        root and intern(root),
-        branch and intern(branch),
-        created,
-        updated,
-        exchanges,
-        messages,
-        agent_messages,
-        list(map(intern, models)),
-        usage,
-        usage if both is True else None if both is None else TokenUsage(*both),
-        subagents,
-        title if title == first_prompt else first_prompt,
-        first_prompt if first_prompt == last_prompt else last_prompt,
-        last_text,
-        size,
-        mtime_ns,
-        mtime_ns if touched_ns == mtime_ns else touched_ns,
-        updated if newest == updated else newest,
-        _NO_LINEAGE if lineage is None else Lineage(*lineage),
-        unreadable or _NONE,
-        unknown or _NONE,
-        archived,
-        failure,
-    )
-
-
-_NO_LINEAGE = Lineage()
-"""Shared by most summaries, as are equal texts: nobody changes one, and a list may hold 100,000."""
-_NONE: dict[str, Any] = {}
+        intern(provider), session_id, path, size, mtime_ns, mtime_ns if touched_ns == mtime_ns else touched_ns,
+        updated if newest == updated else newest, title, root and intern(root), branch and intern(branch), created,
+        updated, exchanges, messages, agent_messages, list(map(intern, models)), usage,
+        usage if both is True else None if both is None else TokenUsage(*both), subagents,
+        title if title == first else first, first if first == last else last, last_text,
+        _NO_LINEAGE if lineage is None else Lineage(*lineage), unreadable or _NONE, unknown or _NONE, archived, failure,
+    )  # fmt: skip
 
 
 def summary_of_found(file: SessionFile) -> Summary:
     """Make the summary of a session that is not read yet: whose it is, and when it was written."""
-    return Summary(
-        file.provider,
-        file.id,
-        file.file,
-        title="",
-        workspace_root=None,
-        branch=None,
-        created=None,
-        updated=None,
-        exchanges=0,
-        messages=0,
-        agent_messages=0,
-        models=[],
-        usage=None,
-        usage_with_subagents=None,
-        subagents=0,
-        first_prompt="",
-        last_prompt="",
-        last_text="",
-        size=file.size,
-        mtime_ns=file.mtime_ns,
-        touched_ns=file.mtime_ns,
-        lineage=_NO_LINEAGE,
-        unreadable=_NONE,
-        unknown=_NONE,
-        read=False,
-    )
+    return Summary(file.provider, file.id, file.file, file.size, file.mtime_ns, file.mtime_ns, read=False)
 
 
 def list_object(summary: Summary) -> dict[str, Any]:
@@ -270,16 +193,20 @@ def index_file(
     from viewer.index.texts import slices_of_session
 
     state = file_state(path) if found is None else Side(path, *found)
-    indexed = Indexed(path, state.size, state.mtime_ns)
+    indexed = Indexed(path, Row(state.size, state.mtime_ns))
     sides: dict[str, Side] = {}
+
+    def failed_with(reason: str) -> Indexed:
+        indexed.row = indexed.row._replace(error=reason)
+        return indexed
+
     try:
         reading = open_reading(Path(path), agent=agent)
         _add_sources(reading, sides)
         session = read_to_end(reading)
         _add_sources(reading, sides)  # what it found only now
     except OpenError as error:
-        indexed.error = error.reason
-        return indexed
+        return failed_with(error.reason)
     try:
         members = 0
         responses: list[Response] = []
@@ -311,14 +238,18 @@ def index_file(
         row = list_object(summary)
         del row["live"]
         indexed.listed = json_bytes(row)[:-1] + b',"live":'
-        indexed.blank, indexed.when = summary.blank, summary.when
-        indexed.touched_ns, indexed.newest = summary.touched_ns, newest
-        # The standard json keeps file names that are no UTF-8.
-        indexed.side = json.dumps(list(sides.values()))
         indexed.root = os.path.normpath(summary.workspace_root) if summary.workspace_root else None
-        indexed.error = "; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed)
+        indexed.row = indexed.row._replace(
+            listed=1,
+            blank=summary.blank,
+            when=summary.when,
+            touched_ns=summary.touched_ns,
+            newest=newest,
+            side=json.dumps(list(sides.values())),  # the standard json keeps file names that are no UTF-8
+            error="; ".join(f"{clean(problem.path.name)}: {problem.reason}" for problem in failed),
+        )
     except OSError as error:
-        indexed.error = (error.strerror or str(error)).lower()
+        return failed_with((error.strerror or str(error)).lower())
     finally:
         session.close()
     return indexed
@@ -345,6 +276,10 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         session.provider,
         session.id,
         str(session.path),
+        state.size,
+        state.mtime_ns,
+        state.mtime_ns,
+        session.updated,
         session.title or (one_line(live[0].prompt) if live else ""),
         session.workspace_root,
         session.branch,
@@ -360,10 +295,6 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         live[0].prompt if live else "",
         live[-1].prompt if live else "",
         _last_text(session),
-        state.size,
-        state.mtime_ns,
-        state.mtime_ns,
-        session.updated,
         session.lineage,
         {file: lines[:100] for file, lines in session.unreadable_lines().items()},
         dict(session.unknown),

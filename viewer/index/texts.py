@@ -132,8 +132,10 @@ def slices_of_session(
     )
     for index in range(start, min(len(session.messages), MOST_MESSAGES)):
         message = session.unclean_message(index)
-        words = words_of(searchable(message, inner.get(index, ())))
-        rows.append(Row(index, lane_of(message.kind), marks_of(message), words))
+        kind, tool, words = message.kind, message.tool, words_of("\n".join(pieces_of(message, inner.get(index, ()))))
+        lane = PROMPTS if kind in USER_KINDS else TALK if kind in _TALK_KINDS else WORK
+        marks = Marks(kind, message.flags, names_of(tool) if tool else (), message.timestamp)
+        rows.append(Row(index, lane, marks, words))
         if message.path_hints:
             touches += touches_of(message)
         chars += len(words)
@@ -203,28 +205,15 @@ def state_of(columns: bytes, messages: int) -> int:
     return crc32(columns[: messages * _COLUMNS.size])
 
 
-def marks_of(message: Message) -> Marks:
-    """The properties of a message that filters ask for."""
-    return Marks(message.kind, message.flags, names_of(message.tool) if message.tool else (), message.timestamp)
-
-
 def names_of(tool: Tool) -> list[str]:
     """The names of a tool: the agent's own, and the one that is shown; of all shells also `bash` and `shell`."""
     return list(dict.fromkeys([tool.name, *(("bash", "shell") if tool.type == "shell" else (verb_of(tool),))]))
 
 
-def lane_of(kind: Kind) -> int:
-    """The lane of a message."""
-    return PROMPTS if kind in USER_KINDS else TALK if kind in _TALK_KINDS else WORK
-
-
-def searchable(message: Message, inner: Sequence[Session] = ()) -> str:
-    """All that a reader can see of a message, and of the subagents within that it started."""
-    return "\n".join(pieces_of(message, inner))
-
-
-def pieces_of(message: Message, inner: Sequence[Session] = ()) -> Iterator[str]:
-    """The same in pieces, each of which a reader sees by itself."""
+def pieces_of(message: Message, inner: Sequence[Session]) -> Iterator[str]:
+    """All that a reader can see of a message, and of the subagents within that it started, in pieces, each of which a
+    reader sees by itself.
+    """
     pieces = [message.label, *(part.text for part in message.parts)]
     if message.tool is not None:
         pieces += [message.tool.name, *_strings(message.tool.input), message.tool.text, *_changes(message.tool)]
@@ -264,11 +253,6 @@ def within(session: Session) -> dict[int, list[Session]]:
             place = len(session.messages) - 1 if subagent.tool_use is None else subagent.tool_use
             found.setdefault(place, []).append(subagent.session)
     return found
-
-
-def inner_of(session: Session, index: int) -> list[Session]:
-    """The subagents without an address of their own that a message started."""
-    return within(session).get(index, [])
 
 
 def touches_of(message: Message) -> Iterator[Touch]:

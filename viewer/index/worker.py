@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from schemas.troubles import bug
 from viewer.cleanup import removed_after
-from viewer.index.summary import Indexed, index_file
+from viewer.index.database import Indexed, Row
+from viewer.index.summary import index_file
 
 if TYPE_CHECKING:
     from schemas.provider import SessionFile
@@ -95,7 +96,7 @@ def index_one(job: _Job, take: Callable[[SessionText], None]) -> Indexed:
         return index_file(job.path, (job.size, job.mtime_ns), job.agent, take, job.known)
     except Exception as error:  # noqa: BLE001
         # A bug that one file brings to light must not hide all the others: it is kept as this file's error.
-        return Indexed(job.path, job.size, job.mtime_ns, error=bug(error))
+        return Indexed(job.path, Row(job.size, job.mtime_ns, error=bug(error)))
 
 
 def _in_parallel(jobs: list[_Job], workers: int) -> Iterator[Indexed | SessionText]:

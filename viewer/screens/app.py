@@ -26,10 +26,8 @@ from viewer.output import short_path
 from viewer.screens.config_keys import Config, ConfigError, config_path, effective
 from viewer.screens.state import State
 from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
-from viewer.usage.breakable import break_off
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from textual.command import Provider
 
     from schemas.session import Session
@@ -112,11 +110,6 @@ class TurnlogApp(App[None]):
         if sys.platform != "win32" and callable(stop := signal.getsignal(signal.SIGTSTP)):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTSTP, stop, signal.SIGTSTP, None)
         self.call_after_refresh(self._settle)
-
-    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """Leave, without waiting for what is still being imported."""
-        break_off()
-        super().exit(result, return_code, message)
 
     def leave(self, code: int) -> bool:
         """Ask for an end in order, which gives the terminal back (no mouse reports, its own screen).

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from schemas.session import Change, Session
+from viewer.screens.background import aside
 from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.usage.costs import SessionCosts, load, loaded
@@ -52,7 +53,7 @@ class Figures:
         if not loaded():
             await asyncio.sleep(_PRICES_AFTER)
             await self._view.give_way()
-            await asyncio.to_thread(load)
+            await aside(load)
             self._view.show_costs(self.cost_of)
             self.when_priced()
             if self.family.subagents:  # they were counted before

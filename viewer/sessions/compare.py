@@ -19,7 +19,7 @@ from schemas.paths import address_json
 from schemas.provider import Problem
 from schemas.session import Session
 from viewer.edits.session import changes_of
-from viewer.sessions.parts import begun_in, exchanges_at, is_begun
+from viewer.sessions.selection import begun_in, exchanges_at, is_begun
 from viewer.usage.sums import cost_cell
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from schemas.paths import source_of
 from schemas.provider import Retention
 from schemas.providers import each_provider, providers
 from schemas.troubles import guarded
+from viewer.index.database import size_of
 from viewer.output import short_path
 from viewer.sessions.discover import Place, environment
 from viewer.transcript.clipboard import clipboard_way
@@ -39,16 +40,16 @@ _TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_CO
 def report(library: Library) -> dict[str, Any]:
     """All of it, as `doctor --json` prints it. `library` must have been brought up to date."""
     env, summaries = environment(), library.all()
+    # Of sources that hold many sessions how often.
+    problems = Counter((hide_home(source_of(problem.path)[0]), problem.reason) for problem in library.problems)
     return {
         "version": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
         "platform": sys.platform,
         "libraries": _libraries(),
         "agents": [_agent(provider, env, library, summaries) for provider in providers().values()],
-        "problems": [
-            {"path": path, "reason": reason, "times": times} for (path, reason), times in _problems(library).items()
-        ],
-        "index": {"path": hide_home(library.path), "size": _size(library.path)},
+        "problems": [{"path": path, "reason": reason, "times": times} for (path, reason), times in problems.items()],
+        "index": {"path": hide_home(library.path), "size": size_of(library.path) or None},
         "watchLimits": _watch_limits(),
         "terminal": _terminal(),
     }
@@ -71,11 +72,6 @@ def hide_home(path: os.PathLike[str] | str) -> str:
     # Claude Code and Qwen Code write `-home-user-project`, Cursor `home-user-project`.
     dashed = "".join(c if c.isascii() and c.isalnum() else "-" for c in home)
     return text.replace(dashed, "-~").replace(f"/{dashed.lstrip('-')}-", "/~-")
-
-
-def _problems(library: Library) -> Counter[tuple[str, str]]:
-    """List what could not be looked into or read, and why; of sources that hold many sessions how often."""
-    return Counter((hide_home(source_of(problem.path)[0]), problem.reason) for problem in library.problems)
 
 
 def _agent(provider: Provider, env: Environment, library: Library, summaries: list[Summary]) -> dict[str, Any]:
@@ -135,13 +131,6 @@ def _libraries() -> dict[str, str | None]:
         except PackageNotFoundError:
             found[name] = None
     return found
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None
 
 
 def _watch_limits() -> dict[str, int | None]:

@@ -39,9 +39,5 @@ def short_ids(wanted: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
 def in_common(one: str, other: str) -> int:
     """Count the characters with which both texts begin."""
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

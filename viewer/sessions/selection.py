@@ -1,13 +1,16 @@
-"""The sessions a command was asked about, read one after the other."""
+"""The sessions a command was asked about, read one after the other, and which parts of them: what a place behind a
+TARGET names, and the subagents that were started there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderers.facts import plural
+from renderers.places import find_part, no_such_place
 from schemas.opening import OpenError, addresses_in, read_session
 from schemas.paths import source_of
 from schemas.troubles import bug
@@ -15,8 +18,9 @@ from viewer.output import CallError, path_text, progress, warn, warn_of
 from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
+    from renderers.places import Part
     from schemas.costs.responses import Ledger
-    from schemas.session import Session
+    from schemas.session import Session, Subagent
     from viewer.index.library import Library
 
 
@@ -52,22 +56,23 @@ def in_order_made(
     ledger = Ledger()
     if len(targets) < 2:
         return targets, ledger  # which compares what is settled first
-    origins: list[Origin] = []
     if strict:
-        tables = []
+        origins, tables = list[Origin](), list[Table]()
         for target, session in each_session(targets, progress, strict=True):
             origins.append(Origin(target.path, session.id, session.created, session.updated, session.lineage))
             ledger.keep(session, target.shown_path)
             # What fails is said when it is counted.
             tables.append(Table.of(row for _, rows in family(session, []) for row in rows))
+        order = [origin.path for origin in in_order_made(origins)]
     else:
         from viewer.index.library import Library
 
         library = Library()
-        origins = [summary.origin for summary in library.bring_up_to_date(progress)]
-        tables = [table for _, table in library.responses()]
+        library.bring_up_to_date(progress)
+        indexed = library.responses()
+        tables, order = [table for _, table in indexed], [summary.path for summary, _ in indexed]
     ledger.compare(tables)
-    places = {origin.path: place for place, origin in enumerate(in_order_made(origins))}
+    places = {path: place for place, path in enumerate(order)}
     return sorted(targets, key=lambda target: places.get(target.path, len(places))), ledger
 
 
@@ -149,3 +154,43 @@ def _size(path: Path) -> int:
         return source_of(path)[0].stat().st_size
     except OSError:
         return 0  # opening it says what is wrong
+
+
+# -- parts of them -----------------------------------------------------------------------------------------------------
+
+
+def part_at(session: Session, place: str) -> Part | None:
+    """The part of a session at a place; None for the whole. Raises CallError where there is none."""
+    if not place:
+        return None
+    if (part := find_part(session, place)) is None:
+        raise CallError(f"{path_text(session.path)}: {no_such_place(session, place)}")
+    return part
+
+
+def exchanges_at(session: Session, place: str) -> Part | None:
+    """The same for figures, which are those of exchanges. Raises CallError for a message too."""
+    part = part_at(session, place)
+    if part is not None and part.message is not None:
+        whole = place.partition(".")[0]
+        raise CallError(f"{path_text(session.path)}: {place} is one message, and figures are by exchange: {whole}")
+    return part
+
+
+def begun_in(subagents: Iterable[Subagent], messages: range | None = None) -> set[Path | int]:
+    """The subagents that some messages started, or all: by their addresses, and by their sessions where they are in
+    memory. `is_begun` asks.
+    """
+    begun: set[Path | int] = set()
+    for one in subagents:
+        if messages is None or (one.tool_use is not None and one.tool_use in messages):
+            begun |= {id(one.session)} if one.session is not None else set() if one.path is None else {one.path}
+    return begun
+
+
+def is_begun(member: Session, begun: set[Path | int]) -> bool:
+    """Tell whether a session is one of the subagents that `begun_in` returned; then those that it started are, too."""
+    if id(member) not in begun and member.path not in begun:
+        return False
+    begun |= begun_in(member.subagents)
+    return True

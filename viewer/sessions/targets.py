@@ -146,10 +146,7 @@ class Targets:
 
     def _subagents(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The subagents whose id begins so."""
-        from viewer.index.fulltext import text_store
-
-        library = self.library
-        with text_store(library.text_path, library.reader, library.note_text_problem) as store:
+        with self.library.texts() as store:
             kept = [one for one in store.sessions().values() if one.parent]
         ids = [(str(one.facts["id"]), one) for one in kept]
         return [

@@ -21,22 +21,18 @@ from schemas.costs.responses import (
     Response,
     began,
     counted_groups,
-    in_order_made,
     rounded_cost,
-    source_of_session,
 )
 from schemas.message import Flag, Kind
 from schemas.providers import provider_of
 from schemas.table import NONE
 from schemas.values import dict_of, text_of
-from viewer.output import warn_of
-from viewer.sessions.parts import Parts
 from viewer.sessions.selection import each_session
 from viewer.sessions.targets import Target
+from viewer.usage.spending import Spending
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
-    from schemas.provider import Problem
     from schemas.session import Session
     from viewer.index.library import Library
 
@@ -170,17 +166,14 @@ class Breaks:
         """Look for breaks in every session of this machine. The index has the figures: only files with breaks are read,
         for their causes.
         """
-        indexed = {summary.path: (summary, table) for summary, table in library.responses()}
-        tables = [table for _, table in indexed.values()]
+        indexed, targets = library.responses(), list[Target]()
         everything, ledger = Ledger(), Ledger()
-        everything.compare(tables)
-        ledger.compare(tables)
-        targets = []
-        for origin in in_order_made(summary.origin for summary, _ in indexed.values()):
-            summary, table = indexed[origin.path]
+        for one in (everything, ledger):
+            one.compare([table for _, table in indexed])
+        for summary, table in indexed:
             rows = list(table.rows(summary.source, summary.when))
             if any(misses_of_members(rows)):
-                targets.append(Target(origin.path, str(origin.path)))
+                targets.append(Target(summary.path, summary.file))
             self._note(row for row, holder in everything.settle(rows) if holder is None)
         before = self.sessions, self.written, self.silent
         self.read(targets, ledger, bar, strict=False)
@@ -190,20 +183,19 @@ class Breaks:
         """Look for breaks in sessions, which are in the order in which they were made: what is a copy counts where it
         was made.
         """
-        parts = Parts()
+        spending, found = Spending(None), list[Break]()
+        spending.ledger = ledger
+
+        def look(member: Session, rows: list[Response]) -> None:
+            if member.charged is None:  # what only sums up other talks is none
+                found.extend(_breaks_of(member, rows))
+
         for target, session in each_session(targets, bar, strict=strict):
-            failed: list[Problem] = []
-            rows: list[Response] = []
-            found: list[Break] = []
-            for member, own in parts.family(target, session, failed, source_of_session(session, target.shown_path)):
-                rows += own
-                if member.charged is None:  # what only sums up other talks is none
-                    found += _breaks_of(member, own)
-            settled = (row for row, holder in ledger.settle(rows) if holder is None)
-            counted = {(row.member, row.key): row for row in settled if parts.fit(row)}
-            self.found += (one for one in found if (one.miss.row.member, one.miss.row.key) in counted)
-            self._note(counted.values())
-            warn_of(failed)
+            found.clear()
+            counted = spending.take(target, session, look).counted
+            keys = {(row.member, row.key) for row in counted}
+            self.found += (one for one in found if (one.miss.row.member, one.miss.row.key) in keys)
+            self._note(counted)
         for one in self.found:
             one.price(self._prices)
 

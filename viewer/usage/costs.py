@@ -10,13 +10,11 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from renderers.facts import cost_fact, kinds_line
 from schemas.costs.responses import NOBODY, Response, Tally, costs_by_kind, each_once, response_of, sum_of
 from schemas.session import Session
-from viewer.usage.breakable import BrokenOffError, breakable_imports
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
@@ -46,25 +44,16 @@ def loaded() -> bool:
 
 
 def load() -> None:
-    """Load the prices; from then on `loaded`. For a thread. Where the program ends meanwhile they stay unknown."""
+    """Load the prices; from then on `loaded`. For a thread that the end of the program does not wait for."""
     if loaded():
         return
-    with suppress(BrokenOffError), breakable_imports():
-        _Shared.prices = _load()
-
-
-def _load() -> Prices:
     from schemas.costs.prices import Prices
+    from viewer.index.library import uncollected
 
-    collecting = gc.isenabled()
-    gc.disable()  # it would look through fifty thousand new objects that stay, and hold all threads up
-    try:
+    with uncollected():  # fifty thousand new objects that stay
         Prices.load()
         gc.freeze()
-    finally:
-        if collecting:
-            gc.enable()
-    return Prices()
+    _Shared.prices = Prices()
 
 
 def priced(responses: Iterable[Response]) -> Tally:

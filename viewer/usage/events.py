@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from renderers.facts import plural
-from schemas.costs.responses import Holder, Ledger, Response
+from schemas.costs.responses import Ledger, Response
 from schemas.interchange.events import event_line
 from viewer.exporting import own_files
-from viewer.output import warn, warn_of
-from viewer.sessions.parts import Parts
+from viewer.output import warn
 from viewer.sessions.selection import each_session
+from viewer.usage.spending import Spending
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from schemas.provider import Problem
+    from schemas.session import Session
     from viewer.sessions.targets import Target
 
 
@@ -26,32 +26,26 @@ class EventWriter:
     def __init__(self, progress: Callable[[int, int], None], ledger: Ledger) -> None:
         self.read: set[Path] = set()
         """The files that were read for them."""
-        self._progress, self._ledger, self._parts = progress, ledger, Parts()
-        self._copies = self._timeless = self._empty = 0
+        self._progress, self._spending = progress, Spending(None)
+        self._spending.ledger = ledger
+        self._timeless = self._empty = 0
 
     def lines(self, targets: list[Target], *, strict: bool) -> Iterator[bytes]:
         """The events of the targets, a line each; `strict` as in `each_session`."""
         for target, session in each_session(targets, self._progress, strict=strict):
-            failed: list[Problem] = []
-            rows: list[Response] = []
-            for member, found in self._parts.family(target, session, failed):
-                self.read |= own_files(member)
-                rows += found
-            yield from self._written(self._ledger.settle(rows))
-            warn_of(failed)
+            yield from self._written(self._spending.take(target, session, self._look).counted)
+
+    def _look(self, member: Session, rows: list[Response]) -> None:
+        self.read |= own_files(member)
 
     def inherited_lines(self) -> Iterator[bytes]:
         """Make lines of what forks inherited from sessions that are not among them, when all were read."""
-        return self._written(self._ledger.settle_inherited())
+        return self._written(self._spending.end())
 
-    def _written(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[bytes]:
-        for row, holder in settled:
-            if not self._parts.fit(row):
-                continue
+    def _written(self, counted: Iterable[Response]) -> Iterator[bytes]:
+        for row in counted:
             if not row.usage.total:
                 self._empty += 1
-            elif holder is not None:
-                self._copies += 1
             elif (line := event_line(row)) is None:
                 self._timeless += 1
             else:
@@ -60,7 +54,7 @@ class EventWriter:
     def say(self) -> None:
         """Say what was left out, and why."""
         for count, why in (
-            (self._copies, "a copy of one that is written"),
+            (self._spending.copies, "a copy of one that is written"),
             (self._timeless, "no time is recorded, which an event needs"),
             (self._empty, "no tokens in it"),
         ):
@@ -69,5 +63,5 @@ class EventWriter:
 
     def say_nothing(self) -> None:
         """Say that there are no events; why has been said where anything was left out."""
-        left_out = self._copies or self._timeless or self._empty
+        left_out = self._spending.copies or self._timeless or self._empty
         warn("no events are left" if left_out else "no token figures, so no events")

@@ -43,7 +43,7 @@ class Report:
         else it is left out and said.
         """
         ordered, ledger = in_order_made(targets, bar, strict=strict)
-        self.spending.begin(ledger)
+        self.spending.ledger = ledger
         for target, session in each_session(ordered, bar, strict=strict):
             try:
                 self._add(target, session)

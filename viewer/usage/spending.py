@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
-from schemas.costs.responses import Holder, Ledger, Response, Tally, in_order_made, source_of_session
-from viewer.output import warn_of
-from viewer.sessions.parts import Parts
-from viewer.sessions.selection import each_session
+from schemas.costs.price_book import BookError, load_book
+from schemas.costs.responses import Holder, Ledger, Response, Tally, family, source_of_session
+from viewer.output import CallError, path_text, warn, warn_of
+from viewer.sessions.selection import begun_in, each_session, exchanges_at, is_begun
+from viewer.sessions.targets import given_path
 from viewer.usage.sums import EVERYTHING, Filters
 
 if TYPE_CHECKING:
+    from schemas.costs.price_book import PriceBook
     from schemas.costs.prices import Prices
     from schemas.provider import Problem
     from schemas.session import Session
@@ -36,7 +39,10 @@ class Taken(NamedTuple):
 class Spending:
     """The responses that are asked for and count, priced, and their totals."""
 
-    def __init__(self, prices: Prices, filters: Filters = EVERYTHING, explanation: Explanation | None = None) -> None:
+    def __init__(
+        self, prices: Prices | None, filters: Filters = EVERYTHING, explanation: Explanation | None = None
+    ) -> None:
+        """Without `prices` nothing is priced."""
         self.copies = 0
         """How many were asked for and are copies."""
         self.sessions = self.subagents = 0
@@ -46,7 +52,12 @@ class Spending:
         self._label = "session"
         """What one session's own total is called: a part of it by its place."""
         self._own, self._subagents, self._inherited = Tally(), Tally(), Tally()
-        self._ledger, self._parts = Ledger(), Parts()
+        self.ledger = Ledger()
+        """Knows the copies; to be set before sessions are taken."""
+        self._parts: dict[str, tuple[range, set[int]]] = {}
+        """By the paths of sessions that were named with a place the exchanges that are asked for, and the numbers of
+        the session and of the subagents that were started there.
+        """
         self._prices, self._filters, self._explanation = prices, filters, explanation
 
     def from_index(self, library: Library) -> Iterator[Response]:
@@ -55,56 +66,66 @@ class Spending:
         A session comes behind those that it was copied from, so that a response counts where it was given; what none
         of them gave counts for the first fork that has a copy.
         """
-        indexed = {summary.path: (summary, table) for summary, table in library.responses()}
-        self._ledger.compare([table for _, table in indexed.values()])
-        for origin in in_order_made(summary.origin for summary, _ in indexed.values()):
-            summary, table = indexed[origin.path]
+        indexed = library.responses()
+        self.ledger.compare([table for _, table in indexed])
+        for summary, table in indexed:
             self.projects.add(summary.workspace_root)
-            yield from self._counted(self._ledger.settle(self._asked(table.rows(summary.source, summary.when))))
-        yield from self._counted(self._ledger.settle_inherited())
+            yield from self._counted(self.ledger.settle(self._asked(table.rows(summary.source, summary.when))))
+        yield from self._counted(self.ledger.settle_inherited())
 
     def from_files(
         self, targets: list[Target], ledger: Ledger, progress: Callable[[int, int], None], *, strict: bool
     ) -> Iterator[Response]:
         """The responses of sessions that are read in that order, subagents included; `ledger` knows the copies."""
-        self.begin(ledger)
+        self.ledger = ledger
         for target, session in each_session(targets, progress, strict=strict):
             yield from self.take(target, session).counted
         yield from self.end()
 
-    def begin(self, ledger: Ledger) -> None:
-        """Begin with sessions of which the ledger knows the copies: `take` each, and then `end`."""
-        self._ledger = ledger
-
-    def take(self, target: Target, session: Session) -> Taken:
-        """Count a session and its subagents."""
+    def take(
+        self,
+        target: Target,
+        session: Session,
+        look: Callable[[Session, list[Response]], object] = lambda member, rows: None,
+    ) -> Taken:
+        """Count a session and its subagents. `look` is called with each and its responses while it is open. Raises
+        CallError for a place that is none, or a message.
+        """
+        part = exchanges_at(session, target.place)
         self.projects.add(session.workspace_root)
         self._label = target.place or "session"
-        wanted = self._filters.fit_project(session.workspace_root)
+        wanted = self._filters.fit_session(session.provider, session.workspace_root)
         source = source_of_session(session, target.shown_path, _exchanges(session))
         failed: list[Problem] = []
         rows: list[Response] = []
         members, unmetered = 0, False
-        for member, found in self._parts.family(target, session, failed, source):
+        asked, begun = {0}, set[Path | int]()
+        if part is not None:
+            self._parts[source.path] = part.exchanges, asked
+            begun = begun_in(session.subagents, part.messages(session))
+        for member, found in family(session, failed, source):
+            if members and (part is None or is_begun(member, begun)):
+                asked.add(members)
             if self._explanation is not None:
                 # What no figure holds is told of whole sessions.
                 whole = wanted and not target.place
                 self._explanation.look(member, members, found, target.shown_path, wanted=whole)
+            look(member, found)
             members, unmetered = members + 1, unmetered or member.is_unmetered
             rows += found
-        counted = list(self._counted(self._ledger.settle(self._asked(rows))))
+        counted = list(self._counted(self.ledger.settle(self._asked(rows))))
         for row in counted:
             (self._subagents if row.member else self._own).add(row)
         if self._explanation is not None:
             self._explanation.end_session()
         warn_of(failed)
         self.sessions += wanted
-        self.subagents += wanted * sum(self._parts.holds(source.path, number) for number in range(1, members))
+        self.subagents += wanted * (len(asked) - 1)
         return Taken([row for row in rows if not row.inherited], counted, members - 1, unmetered)
 
     def end(self) -> Iterator[Response]:
         """Yield what forks inherited from sessions that are not among those that were taken."""
-        for row in self._counted(self._ledger.settle_inherited()):
+        for row in self._counted(self.ledger.settle_inherited()):
             self._inherited.add(row)
             yield row
 
@@ -133,14 +154,13 @@ class Spending:
         """The rows without what is inherited by sessions that are not asked for: that counts for one that is. The rest
         of these sessions is settled too, as others may have copies of it.
         """
-        if self._filters.project is None:
-            return rows
-        return (row for row in rows if not row.inherited or self._filters.fit_project(row.session.project))
+        fits = self._filters.fit_session
+        return (row for row in rows if not row.inherited or fits(row.session.provider, row.session.project))
 
     def _counted(self, settled: Iterable[tuple[Response, Holder | None]]) -> Iterator[Response]:
         """Yield of what the ledger settled that which counts and is asked for."""
         for row, holder in settled:
-            asked = self._filters.fit(row) and self._parts.fit(row)
+            asked = self._filters.fit(row) and self._is_there(row)
             if holder is not None:
                 self.copies += asked
                 if self._explanation is not None:
@@ -148,7 +168,14 @@ class Spending:
             elif asked:
                 if self._explanation is not None:
                     self._explanation.counted(row)
-                yield row.price(self._prices)
+                yield row if self._prices is None else row.price(self._prices)
+
+    def _is_there(self, row: Response) -> bool:
+        """Tell whether a response is of the place that was named, where one was."""
+        exchanges, members = self._parts.get(row.session.path, (None, None))
+        if exchanges is None or members is None:
+            return True
+        return row.member in members and (bool(row.member) or row.exchange in exchanges)
 
 
 def _exchanges(session: Session) -> list[tuple[str, str]]:
@@ -165,3 +192,17 @@ def numbered_prompts(session: Session) -> list[tuple[str, str]]:
         mark = "(rewound) " if exchange.rewound else "(inherited) " if exchange.inherited else ""
         found.append((str(number or ""), mark + prompt))
     return found
+
+
+def price_book(given: str) -> PriceBook:
+    """The price book in a file. Raises CallError that names the file and what is wrong in it."""
+    path = given_path(given)
+    try:
+        book = load_book(path)
+    except BookError as error:
+        raise CallError(f"{path_text(path)}: no price book: {error}") from None
+    except OSError as error:
+        raise CallError(f"{path_text(path)}: {(error.strerror or str(error)).lower()}") from None
+    for warning in book.warnings:
+        warn(f"{path_text(path)}: {warning}")
+    return book

@@ -28,10 +28,15 @@ class Filters(NamedTuple):
     """Seconds since 1970; `until` is not in it any more."""
     project: str | None = None
     """A project's name, or a directory: the projects in it."""
+    agent: str | None = None
 
     def fit(self, response: Response) -> bool:
         """Tell whether a response is asked for."""
-        return self.fit_time(response.time) and self.fit_project(response.session.project)
+        return self.fit_time(response.time) and self.fit_session(response.session.provider, response.session.project)
+
+    def fit_session(self, agent: str, root: str | None) -> bool:
+        """Tell whether an agent's sessions of a workspace are asked for."""
+        return self.agent in (None, agent) and self.fit_project(root)
 
     def fit_project(self, root: str | None) -> bool:
         """Tell whether sessions of a workspace are asked for."""
@@ -109,7 +114,8 @@ def _name(kind: str, one: Response) -> tuple[str, str]:
     if kind == "session":
         return f"{session.path}\0{session.id}", session.title or session.id
     if kind == "day":
-        return (day := _day(one.time)), day
+        day = "unknown" if one.time is None else _day_of_quarter(int(one.time // _QUARTER))
+        return day, day
     if kind == "model":
         return one.model or NO_MODEL, one.model or NO_MODEL
     if kind == "agent":
@@ -126,13 +132,9 @@ _QUARTER = 900
 """Seconds. Wherever a day begins, and a clock is changed, a quarter of an hour begins."""
 
 
-def _day(time: float | None) -> str:
-    """The day on this machine's clock."""
-    return "unknown" if time is None else _day_of_quarter(int(time // _QUARTER))
-
-
 @lru_cache(4096)
 def _day_of_quarter(quarter: int) -> str:
+    """The day on this machine's clock."""
     from datetime import datetime
 
     try:

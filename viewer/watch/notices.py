@@ -21,6 +21,7 @@ from schemas.paths import path_text
 from viewer.output import CallError
 from viewer.watch.state import Does
 from viewer.watch.tile import Tile
+from viewer.watch.words import state_words
 
 _BELL, _ESCAPE = "\a", "\x1b"
 _LONGEST = 200
@@ -70,7 +71,7 @@ class Notices:
 
     def _notify(self, tile: Tile) -> None:
         """Say it on the desktop: by `notify-send` where there is one, else by the terminal."""
-        title = one_line(f"{tile.project or tile.title or tile.id} {waits_words(tile)}", _LONGEST)
+        title = one_line(f"{tile.project or tile.title or tile.id} {state_words(tile.state)}", _LONGEST)
         asked = one_line("; ".join(ask.question for ask in tile.state.asks), _LONGEST)
         environ = self._environ
         if (program := shutil.which("notify-send")) and (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
@@ -90,11 +91,6 @@ class Notices:
                     start_new_session=True,
                 )
             )
-
-
-def waits_words(tile: Tile) -> str:
-    """`waits for you: a question`, with "perhaps" where that is a guess."""
-    return f"{'' if tile.state.certain else 'perhaps '}waits for you: a {tile.state.what}"
 
 
 def terminal_notice(title: str, text: str, environ: Mapping[str, str]) -> str:

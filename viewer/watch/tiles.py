@@ -30,9 +30,7 @@ from viewer.watch.followed import Followed
 from viewer.watch.links import Links
 from viewer.watch.processes import SAMPLE, Processes, Stillness
 from viewer.watch.state import Does, Evidence
-from viewer.watch.tile import Helper as Helper
-from viewer.watch.tile import Shared as Shared
-from viewer.watch.tile import Tile as Tile
+from viewer.watch.tile import Shared, Tile
 
 LOOK_EVERY, _LOOK_SOON = 1.0, 0.3
 """Seconds between looks at processes and at what agents say; and after a tool use began or ended."""
@@ -131,7 +129,12 @@ class Watch:
         self._known = {file.file: file for file in found.files}
         self.problems = [*found.problems, *self._look_at_machine()]
         now = self._clock()
-        running = {(agent, one.session) for agent, some in self._stated.items() for one in some if self._runs(one)}
+        running = {
+            (agent, one.session)
+            for agent, some in self._stated.items()
+            for one in some
+            if one.pid and self._processes.is_there(one.pid, one.start) is not False
+        }
         for file in found.files:
             if now - file.mtime_ns / 1e9 < RECENT_SECONDS or (file.provider, file.id) in running:
                 self._follow(file)
@@ -141,9 +144,6 @@ class Watch:
         self._discover_at = self._discovered + (
             max(_DISCOVER_SOON, 20 * took) if self._expected else max(_DISCOVER_EVERY, 400 * took)
         )
-
-    def _runs(self, stated: Stated) -> bool:
-        return bool(stated.pid) and self._processes.is_there(stated.pid, stated.start) is not False
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
