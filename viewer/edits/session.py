@@ -14,7 +14,7 @@ from renderers.places import place_of
 from schemas.costs.responses import members_of
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
 from schemas.message import Flag, Kind, Message, ToolStatus
-from schemas.path_hints import resolve_hints, shell_changes, shell_directory
+from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
 from schemas.slices import path_in
 from schemas.values import list_of, text_of
 from viewer.edits.lines import Contradiction, FileLines, Stage, differences
@@ -70,7 +70,7 @@ class Command(NamedTuple):
     @property
     def replaces(self) -> bool:
         """Tell whether the file is another one after it, and not the same with other lines."""
-        return not self.perhaps and not self.how.endswith(" -i")
+        return not self.perhaps and not rewrites(self.how)
 
 
 @dataclass(slots=True, eq=False)
