@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from schemas.clean import clean
@@ -90,30 +90,26 @@ WHOLE_TEXTS = ("content", "contents", "file_text", "fileText")
 """What tools that change files call their inputs: the text before and after, and the whole of a new file."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, the last one with a newline behind it or without."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def _count(lines: list[str], sign: str) -> int:
     return [line[:1] for line in lines].count(sign)
 
 
 def from_strings(path: str, old: str, new: str, operation: str = "update") -> FileDiff:
     """The difference of two texts. Their place in the file is unknown, so the hunks have no line numbers."""
-    olds, news = clean(old).split("\n"), clean(new).split("\n")
-    if old == "":
-        olds = []
-    if new == "":
-        news = []
-    for side in (olds, news):
-        if side and side[-1] == "":
-            side.pop()
+    olds, news = lines_of(clean(old)), lines_of(clean(new))
     if len(olds) + len(news) > _SIDE_BY_SIDE_LIMIT or not olds or not news:
         lines = [*("-" + line for line in olds), *("+" + line for line in news)]
         return FileDiff(clean(path), operation, [Hunk(lines)] if lines else [])
     hunks: list[Hunk] = []
-    for line in difflib.unified_diff(olds, news, lineterm="", n=3):
-        if line.startswith(("---", "+++")) and not hunks:
-            continue
-        if line.startswith("@@") and _HUNK.match(line):
+    for line in islice(difflib.unified_diff(olds, news, lineterm="", n=3), 2, None):  # behind both names
+        if line.startswith("@@"):
             hunks.append(Hunk([]))
-        elif hunks:
+        else:
             hunks[-1].lines.append(line)
     return FileDiff(clean(path), operation, hunks)
 

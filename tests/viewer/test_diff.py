@@ -19,7 +19,7 @@ from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.edits.patch import patch_of
 from viewer.edits.session import FileChange, changes_of
-from viewer.edits.words import chain
+from viewer.edits.words import did
 
 LAB = Path(__file__).parents[2] / "../shared/lab"
 GREETER = {
@@ -109,6 +109,10 @@ def shell(command: str, text: str = "") -> Tool:
 def told(session: Session, messages: range | None = None) -> list[str]:
     """What is said of each file, in a line."""
     return [line_of(file) for file in changes_of(session, messages).files]
+
+
+def chain(file: FileChange) -> list[str]:
+    return [f"{one.place}  {did(one)}" for one in file.happened]
 
 
 def line_of(file: FileChange) -> str:

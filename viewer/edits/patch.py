@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 from renderers.facts import plural
+from renderers.headline import from_root
 from schemas.diffs import FileDiff
 from viewer.edits.lines import Stage
 from viewer.edits.session import Changes, FileChange
@@ -26,7 +27,7 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
             lacks.append(f"{file.path}: it has control characters or other line ends, which are not kept")
             continue
         for stage in file.stages:
-            texts.append(_stage(replace(stage, diff=_seen_from(here, stage.diff)), lacks))
+            texts.append(_stage(replace(stage, diff=from_root(stage.diff, here)), lacks))
         lacks += _others(file)
     lacks += [f"{did(one)} ({one.place})" for one in changes.commands]
     return "".join(texts), lacks
@@ -54,11 +55,6 @@ def _stage(stage: Stage, lacks: list[str]) -> str:
         if hunk.old_start is None or hunk.new_start is None:
             hunks[hunks.index(hunk)] = replace(hunk, old_start=_ANYWHERE, new_start=_ANYWHERE)
     return _text(replace(diff, hunks=hunks)) if hunks or diff.operation != "update" else ""
-
-
-def _seen_from(here: str, diff: FileDiff) -> FileDiff:
-    path, renamed = (path and path.removeprefix(here.rstrip("/") + "/") for path in (diff.path, diff.renamed_to))
-    return replace(diff, path=path or "", renamed_to=renamed)
 
 
 def _text(diff: FileDiff) -> str:

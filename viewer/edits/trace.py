@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.troubles import OpenError, bug
-from viewer.edits.history import Change, Commit, Repository, lines_of
+from viewer.edits.history import Change, Commit, Repository, file_lines
 from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
 from viewer.edits.session import Command, Edit, Read, Step, put, put_anew, steps_of
 
@@ -260,7 +260,7 @@ def trace(
     commits = repository.versions(name)
     places = Places(repository, {name, *(commit.name for commit in commits)})
     owners, timelines = read_edits(sessions_touching(library, places, progress, problems), places, problems)
-    texts = lines_of((repository.root / name).read_bytes())
+    texts = file_lines((repository.root / name).read_bytes())
     return lay_beside(repository, name, commits, texts, owners, timelines)
 
 

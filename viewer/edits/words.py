@@ -34,11 +34,6 @@ def notes(file: FileChange) -> list[str]:
     return said + ([counts(file.left_out)] if file.left_out else [])
 
 
-def chain(file: FileChange) -> list[str]:
-    """The edits of a file in order, a line each."""
-    return [f"{one.place}  {did(one)}" for one in file.happened]
-
-
 def did(one: Edit | Command) -> str:
     """Say what an edit or a command did, after the subagent that did it."""
     whose = f"{one_line(one.subagent, 100)}: " if one.subagent else ""
