@@ -163,10 +163,8 @@ def from_unified(path: str, text: str, operation: str = "update", renamed_to: st
     for line in clean(text).split("\n"):
         if match := _HUNK.match(line):
             hunks.append(Hunk([], int(match[1]), int(match[3])))
-        elif hunks and line[:1] in (" ", "+", "-"):
-            hunks[-1].lines.append(line)
-        elif hunks and line == "" and hunks[-1].lines:
-            hunks[-1].lines.append(" ")
+        elif hunks and (line[:1] in _MARKS or (not line and hunks[-1].lines)):
+            hunks[-1].lines.append(line or " ")
     for hunk in hunks:  # the text's last newline is no context line
         while hunk.lines and hunk.lines[-1] == " ":
             hunk.lines.pop()
@@ -194,9 +192,7 @@ def from_v4a(patch: str) -> list[FileDiff]:
             diffs[-1].renamed_to, diffs[-1].operation = line[13:].strip(), "move"
         elif line.startswith("@@"):
             diffs[-1].hunks.append(Hunk([]))
-        elif line.startswith("*** "):
-            continue
-        elif line[:1] in (" ", "+", "-") or (line == "" and diffs[-1].hunks):
+        elif line[:1] in _MARKS or (not line and diffs[-1].hunks):
             if not diffs[-1].hunks:
                 diffs[-1].hunks.append(Hunk([]))
             diffs[-1].hunks[-1].lines.append(line or " ")

@@ -12,7 +12,7 @@ from renderers.changed_words import Change, Changed, Spot, changes_in
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
 from renderers.terminal.styles import Palette
-from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
+from renderers.terminal.text import MAX_ROW_CHARS, coloured, output_rows, rest_of_line, untabbed
 from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
@@ -111,9 +111,7 @@ class _Lines:
             spans = coloured(body, self._roles[line.at], palette, self._grounds.get(sign, palette.text))
         if line.spots:
             spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
-        if "\t" in body:
-            spans = expand_spans(spans, 4)
-            body = "".join(piece for piece, _ in spans)
+        body, spans = untabbed(body, spans)
         number, rows = self._next(side) if sign != "\\" else " " * self.label, list[Row]()
         fill = width - self.label - 2 - len(body) if sign != " " else 0
         if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are

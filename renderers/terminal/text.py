@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
-from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, slice_spans, width_of
+from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, plain, slice_spans, width_of
 from renderers.terminal.styles import Palette
 from schemas.clean import Run, Sgr
 from schemas.slices import Slice
@@ -46,9 +46,7 @@ def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights
         spans: list[Span] = [(shown, palette.text)]
         if number < len(marks):
             spans = coloured(shown, marks[number], palette, palette.text)
-        if "\t" in shown:
-            spans = expand_spans(spans, 4)
-            shown = "".join(text for text, _ in spans)
+        shown, spans = untabbed(shown, spans)
         cuts = cut_cells(shown, width - len(label))
         for start, end, join in cuts:
             head = [Segment(" " * len(label) if start else label, palette.dim)] if label else []
@@ -76,9 +74,7 @@ def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Spa
 
 def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> Iterator[Row]:
     source = line
-    if "\t" in line:
-        spans = expand_spans(spans, 4)
-        line = "".join(text for text, _ in spans)
+    line, spans = untabbed(line, spans)
     for start, end, join in cut_cells(line, width):
         segments = [Segment(" ", palette.block), *slice_spans(spans, start, end)]
         fill = width + 1 - width_of(line[start:end])
@@ -86,15 +82,17 @@ def _code_line(line: str, spans: list[Span], width: int, palette: Palette) -> It
         yield Row(segments, 1, join, source if start == 0 and end == len(line) else None)
 
 
-def expand_spans(spans: list[Span], every: int) -> list[Span]:
-    """The same with tabs as spaces, over pieces of different style."""
+def untabbed(line: str, spans: list[Span], every: int = 4) -> tuple[str, list[Span]]:
+    """A line and its pieces of different style, with tabs as spaces."""
+    if "\t" not in line:
+        return line, spans
     out: list[Span] = []
     column = 0
     for text, style in spans:
         expanded = expand_tabs("\0" * (column % every) + text, every)[column % every :] if "\t" in text else text
         column += width_of(expanded)
         out.append((expanded, style))
-    return out
+    return plain(out), out
 
 
 def rest_of_line(size: int, width: int) -> str:
@@ -167,9 +165,7 @@ def _run_spans(
 
 def _output_line(line: str, spans: list[Span], width: int) -> Iterator[Row]:
     source = line if "\t" in line else None
-    if source is not None:
-        spans = expand_spans(spans, 8)
-        line = "".join(text for text, _ in spans)
+    line, spans = untabbed(line, spans, 8)
     cuts = cut_cells(line, width)
     for start, end, join in cuts:
         yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)

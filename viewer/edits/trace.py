@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -398,17 +398,11 @@ def _uncommitted(olds: list[str], news: list[str]) -> tuple[list[Change], list[i
     changes: list[Change] = []
     lines: list[int | None] = []
     old = 0
-    for line in differences(olds, news):
-        if line[:1] == " ":
-            lines.append(old)
-            old += 1
-            continue
-        last = changes[-1] if changes else None
-        if last is None or (last.old.stop, last.new.stop) != (old, len(lines)):
-            changes.append(last := Change(range(old, old), range(len(lines), len(lines))))
-        if line[:1] == "-":
-            old += 1
-        else:
-            lines.append(None)
-        changes[-1] = Change(range(last.old.start, old), range(last.new.start, len(lines)))
+    for same, group in groupby(differences(olds, news), lambda line: line[:1] == " "):
+        signs = [line[:1] for line in group]
+        gone = range(old, old + len(signs) - signs.count("+"))
+        if not same:
+            changes.append(Change(gone, range(len(lines), len(lines) + signs.count("+"))))
+        lines += gone if same else [None] * signs.count("+")
+        old = gone.stop
     return changes, lines

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from viewer.edits.history import Commit
     from viewer.edits.trace import Origin
 
+UNTRACED = "untraced: no session on this machine is known to have written it"
+
 
 def shown_name(file: FileChange) -> str:
     """The file's name, after the one that it had first."""

@@ -112,7 +112,7 @@ class DiffScreen(RowListScreen):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        self._show(whole=True)
+        self.run_worker(self._bring(True))
         self._grow()
         self.set_interval(0.3, self._say_how_far)
 
@@ -121,11 +121,6 @@ class DiffScreen(RowListScreen):
         self._gone = True
         if self._family is not None:
             self._family.close()
-
-    @work
-    async def _show(self, whole: bool) -> None:
-        """Show the changes of the whole session, or of the exchange."""
-        await self._bring(whole)
 
     @work
     async def _grow(self) -> None:
@@ -340,7 +335,7 @@ class DiffScreen(RowListScreen):
         if not self._exchange:
             self._app.say("It was not opened from an exchange.")
         elif not self._busy:
-            self._show(not self._whole)
+            self.run_worker(self._bring(not self._whole))
 
     def _scroll(self, pages: float) -> None:
         self._sought = None
