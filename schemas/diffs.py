@@ -277,7 +277,7 @@ _GIT_HEADER = re.compile(
     r"index [0-9a-f]+\.\.|(?P<how>old|new|new file|deleted file) mode (?P<mode>\d+)|(?:dis)?similarity index \d"
     r"|(?P<kind>rename|copy) (?P<way>from|to) (?P<name>.+)|(?P<binary>Binary files .* differ$)"
 )
-_PORCELAIN = re.compile(r"^~$", re.MULTILINE)
+_PORCELAIN = "\n~\n"
 """The end of a line in `git diff --word-diff=porcelain`."""
 _WORD_MARKS = re.compile(r"\[-.*-\]|\{\+.*\+\}")
 """What went and what came in `git diff --word-diff`."""
@@ -289,7 +289,8 @@ def passages_in(text: str) -> Iterator[Passage]:
     counts whose lines are as many as it says, or which the text breaks off. What only looks like a difference stays
     text, as do changes against several parents, and all of a text that tells them by word.
     """
-    lines = text.split("\n") if ("@@ -" in text or _GIT_FILE in text) and not _PORCELAIN.search(text) else []
+    some = ("@@ -" in text or _GIT_FILE in text) and _PORCELAIN not in f"{text}\n"
+    lines = text.split("\n") if some else []
     found: list[tuple[int, FileDiff, int, int]] = []
     at = others = 0
     while at < len(lines):

@@ -112,13 +112,12 @@ class _Lines:
         if line.spots:
             spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
         body, spans = untabbed(body, spans)
-        number, rows = self._next(side) if sign != "\\" else " " * self.label, list[Row]()
+        number, rows = self.next(side) if sign != "\\" else " " * self.label, list[Row]()
         fill = width - self.label - 2 - len(body) if sign != " " else 0
         if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
-            piece = Segment(f"{sign} {body}{' ' * fill}", style)
-            return [
-                Row([Segment(number, palette.dim), piece] if number else [piece], self.label, "\n", text, line=place)
-            ]
+            row = [Segment(number, palette.dim)] if number else []
+            row.append(Segment(f"{sign} {body}{' ' * fill}", style))
+            return [Row(row, self.label, "\n", text, line=place)]
         cuts = cut_cells(body, width - self.label - 3)
         whole = len(cuts) == 1 and len(text) - 1 <= MAX_ROW_CHARS
         for start, end, join in cuts:
@@ -133,11 +132,8 @@ class _Lines:
             rows.append(Row([Segment(rest, palette.dim)], len(rest), line=place))
         return rows
 
-    def skip(self, side: str) -> None:
-        """Count a line that is on the other side as well."""
-        self._next(side)
-
-    def _next(self, side: str) -> str:
+    def next(self, side: str) -> str:
+        """Number the next line of a side."""
         number = self._numbers[side]
         if number is not None:
             self._numbers[side] = number + 1
@@ -163,7 +159,7 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     for line in (*change.removed, *change.added):
         text = lines.texts[line.at]
         if text[:1] not in ("-", "+", "\\"):
-            lines.skip("-")
+            lines.next("-")
         yield from lines.draw(line, "-" if text[:1] == "-" else "+", width)
 
 

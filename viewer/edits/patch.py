@@ -10,7 +10,7 @@ from renderers.facts import plural
 from renderers.headline import from_root
 from schemas.diffs import FileDiff
 from viewer.edits.lines import Stage
-from viewer.edits.session import Changes, FileChange
+from viewer.edits.session import Changes
 from viewer.edits.words import did
 
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
@@ -28,7 +28,8 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
             continue
         for stage in file.stages:
             texts.append(_stage(replace(stage, diff=from_root(stage.diff, here)), lacks))
-        lacks += _others(file)
+        lacks += [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
+        lacks += [f"{file.path}: changed by somebody else between two edits"] * file.changed_meanwhile
     lacks += [f"{did(one)} ({one.place})" for one in changes.commands]
     return "".join(texts), lacks
 
@@ -81,10 +82,3 @@ def _quoted(path: str) -> str:
     if not _SPECIAL.search(path):
         return path
     return '"' + _SPECIAL.sub(lambda match: f"\\{ord(match[0]):03o}", path) + '"'
-
-
-def _others(file: FileChange) -> list[str]:
-    lacks = [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
-    if file.changed_meanwhile:
-        lacks.append(f"{file.path}: changed by somebody else between two edits")
-    return lacks

@@ -224,9 +224,8 @@ class DiffScreen(RowListScreen):
     def _start(self) -> int:
         """The row to begin with: that of the edit at the place, else the first one of its exchange."""
         places = [one.place if one is not None else "" for _, one in self._subjects]
-        for i, place in enumerate(places):
-            if place and place == self._place:
-                return i
+        if self._place and self._place in places:
+            return places.index(self._place)
         return next((i for i, place in enumerate(places) if place and place.partition(".")[0] == self._exchange), 0)
 
     # -- the diff --------------------------------------------------------------------------------------------------
