@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
-from schemas.diffs import FileDiff, totals
+from schemas.diffs import FileDiff, from_v4a, totals
 from schemas.message import PREVIEW, Tool, ToolStatus
 from schemas.session import Session
 from schemas.slices import FILE_INPUTS, Slice, shell_slice, slice_of
@@ -56,7 +56,6 @@ _SEARCHES = {
 }
 _SHELL_IDS = ("shell_id", "bash_id", "task_id")
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "targetDirectory")
-_PATCH_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_VERBS = {"add": "Write", "delete": "Delete", "move": "Move"}
 _ADDRESS = re.compile(r"https?://\S+")
 
@@ -303,8 +302,9 @@ def _patched(tool: Tool) -> list[tuple[str, str]]:
         named = [change for change in changes if isinstance(change, Mapping) and isinstance(change.get("path"), str)]
         return [(_kind(change), change["path"]) for change in named]
     texts = [tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")]
-    found = _PATCH_FILE.findall(next((text for text in texts if isinstance(text, str)), ""))
-    return [(kind, path.strip()) for kind, path in found]
+    return [
+        (diff.operation, diff.path) for diff in from_v4a(next((text for text in texts if isinstance(text, str)), ""))
+    ]
 
 
 def _kind(change: Mapping[str, Any]) -> str:

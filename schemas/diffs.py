@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from schemas.clean import clean
@@ -89,30 +90,26 @@ WHOLE_TEXTS = ("content", "contents", "file_text", "fileText")
 """What tools that change files call their inputs: the text before and after, and the whole of a new file."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, the last one with a newline behind it or without."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def _count(lines: list[str], sign: str) -> int:
     return [line[:1] for line in lines].count(sign)
 
 
 def from_strings(path: str, old: str, new: str, operation: str = "update") -> FileDiff:
     """The difference of two texts. Their place in the file is unknown, so the hunks have no line numbers."""
-    olds, news = clean(old).split("\n"), clean(new).split("\n")
-    if old == "":
-        olds = []
-    if new == "":
-        news = []
-    for side in (olds, news):
-        if side and side[-1] == "":
-            side.pop()
+    olds, news = lines_of(clean(old)), lines_of(clean(new))
     if len(olds) + len(news) > _SIDE_BY_SIDE_LIMIT or not olds or not news:
         lines = [*("-" + line for line in olds), *("+" + line for line in news)]
         return FileDiff(clean(path), operation, [Hunk(lines)] if lines else [])
     hunks: list[Hunk] = []
-    for line in difflib.unified_diff(olds, news, lineterm="", n=3):
-        if line.startswith(("---", "+++")) and not hunks:
-            continue
-        if line.startswith("@@") and _HUNK.match(line):
+    for line in islice(difflib.unified_diff(olds, news, lineterm="", n=3), 2, None):  # behind both names
+        if line.startswith("@@"):
             hunks.append(Hunk([]))
-        elif hunks:
+        else:
             hunks[-1].lines.append(line)
     return FileDiff(clean(path), operation, hunks)
 
@@ -166,10 +163,8 @@ def from_unified(path: str, text: str, operation: str = "update", renamed_to: st
     for line in clean(text).split("\n"):
         if match := _HUNK.match(line):
             hunks.append(Hunk([], int(match[1]), int(match[3])))
-        elif hunks and line[:1] in (" ", "+", "-"):
-            hunks[-1].lines.append(line)
-        elif hunks and line == "" and hunks[-1].lines:
-            hunks[-1].lines.append(" ")
+        elif hunks and (line[:1] in _MARKS or (not line and hunks[-1].lines)):
+            hunks[-1].lines.append(line or " ")
     for hunk in hunks:  # the text's last newline is no context line
         while hunk.lines and hunk.lines[-1] == " ":
             hunk.lines.pop()
@@ -197,9 +192,7 @@ def from_v4a(patch: str) -> list[FileDiff]:
             diffs[-1].renamed_to, diffs[-1].operation = line[13:].strip(), "move"
         elif line.startswith("@@"):
             diffs[-1].hunks.append(Hunk([]))
-        elif line.startswith("*** "):
-            continue
-        elif line[:1] in (" ", "+", "-") or (line == "" and diffs[-1].hunks):
+        elif line[:1] in _MARKS or (not line and diffs[-1].hunks):
             if not diffs[-1].hunks:
                 diffs[-1].hunks.append(Hunk([]))
             diffs[-1].hunks[-1].lines.append(line or " ")
@@ -284,31 +277,40 @@ _GIT_HEADER = re.compile(
     r"index [0-9a-f]+\.\.|(?P<how>old|new|new file|deleted file) mode (?P<mode>\d+)|(?:dis)?similarity index \d"
     r"|(?P<kind>rename|copy) (?P<way>from|to) (?P<name>.+)|(?P<binary>Binary files .* differ$)"
 )
+_PORCELAIN = "\n~\n"
+"""The end of a line in `git diff --word-diff=porcelain`."""
+_WORD_MARKS = re.compile(r"\[-.*-\]|\{\+.*\+\}")
+"""What went and what came in `git diff --word-diff`."""
 _OPERATIONS = {"new file": "add", "deleted file": "delete", "rename": "move", "copy": "copy"}
 
 
 def passages_in(text: str) -> Iterator[Passage]:
     """Take apart what a program printed: the differences, as Git and diff write them, and what stands between. A hunk
     counts whose lines are as many as it says, or which the text breaks off. What only looks like a difference stays
-    text, as do changes that are told otherwise: by word, or against several parents.
+    text, as do changes against several parents, and all of a text that tells them by word.
     """
-    lines = text.split("\n") if "@@ -" in text or _GIT_FILE in text else []
-    at = offset = start = 0
+    some = ("@@ -" in text or _GIT_FILE in text) and _PORCELAIN not in f"{text}\n"
+    lines = text.split("\n") if some else []
+    found: list[tuple[int, FileDiff, int, int]] = []
+    at = others = 0
     while at < len(lines):
-        found = _difference_at(lines, at) if lines[at].startswith((_GIT_FILE, "--- ")) else None
-        if found is None:
-            offset += len(lines[at]) + 1
+        if lines[at].startswith((_GIT_FILE, "--- ")) and (one := _difference_at(lines, at)):
+            found.append((at, *one))
+            at = one[2]
+        else:
+            others += lines[at].startswith("@@ -")
             at += 1
-            continue
-        if offset > start:
-            yield Passage(start, offset - 1)
-        diff, head, end = found
-        before, (above, all_) = offset, (sum(map(len, part)) + len(part) for part in (lines[at:head], lines[at:end]))
-        at, offset = end, offset + all_
-        yield Passage(before, offset - 1, diff, before + above - 1)
-        start = offset
-    if start < len(text) or not start:
-        yield Passage(start, len(text))
+    if others and not any(diff.hunks for _, diff, _, _ in found):  # what has no hunks is told as the rest is
+        found.clear()
+    offsets = [0, *accumulate(len(line) + 1 for line in lines)]
+    before = 0
+    for at, diff, head, end in found:
+        if at > before:
+            yield Passage(offsets[before], offsets[at] - 1)
+        yield Passage(offsets[at], offsets[end] - 1, diff, offsets[head] - 1)
+        before = end
+    if offsets[before] < len(text) or not before:
+        yield Passage(offsets[before], len(text))
 
 
 def _difference_at(lines: Sequence[str], start: int) -> tuple[FileDiff, int, int] | None:
@@ -337,17 +339,25 @@ def _difference_at(lines: Sequence[str], start: int) -> tuple[FileDiff, int, int
             diff.notes = (f"mode {modes['old']} → {modes.get('new', '')}", *diff.notes)
     named = at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
     if named:
-        old, new = (_unquoted(line[4:].partition("\t")[0]) for line in lines[at : at + 2])
-        gone, came = new == "/dev/null", old == "/dev/null"
-        diff.operation = "add" if came else "delete" if gone else diff.operation
-        if not (diff.renamed_to or (diff.path and diff.path in (old[2:], new[2:]))):
-            diff.path = _without_prefix(old if gone else new)
+        said = _named(*lines[at : at + 2])
+        if said.operation != "update":
+            diff.operation = said.operation
+        if not (diff.renamed_to or (diff.path and diff.path in (said.path, said.path[2:]))):
+            diff.path, diff.renamed_to = said.path, said.renamed_to
         at += 2
     head = at
     while named and (end := _hunk_at(lines, at, diff)):
         at = end
     whole = diff.added or diff.removed if named else diff.notes or diff.operation != "update"
     return (diff, head + bool(diff.hunks), at) if whole else None
+
+
+def _named(before: str, after: str) -> FileDiff:
+    """Return a difference without its hunks, of which two lines name both sides."""
+    old, new = (_without_prefix(_unquoted(line[4:].partition("\t")[0])) for line in (before, after))
+    if "/dev/null" in (old, new):
+        return FileDiff(new, "add") if old == "/dev/null" else FileDiff(old, "delete")
+    return FileDiff(old, renamed_to=new if new != old else None)
 
 
 def _unquoted(name: str) -> str:
@@ -386,7 +396,7 @@ def _hunk_at(lines: Sequence[str], at: int, diff: FileDiff) -> int:
             old, new = old - (sign != "+"), new - (sign != "-")
         body.append(lines[at] or " ")
         at += 1
-    if old < 0 or new < 0 or not body:
+    if old < 0 or new < 0 or not body or (old + new and any(map(_WORD_MARKS.search, body))):
         return 0
     if at < len(lines) and lines[at].startswith("\\ "):
         body.append(lines[at])
@@ -409,8 +419,7 @@ def quoted_diffs(text: str) -> list[FileDiff]:
     for line in text.split("\n"):
         if before.startswith("--- ") and line.startswith("+++ "):
             diffs[-1].hunks[-1].lines.pop()
-            name = (before if line == "+++ /dev/null" else line)[4:].partition("\t")[0]
-            diffs.append(FileDiff(_without_prefix(_unquoted(name))))
+            diffs.append(_named(before, line))
         elif line.startswith("@@"):
             diffs = diffs or [FileDiff("")]
             match = _HUNK.match(line)

@@ -6,7 +6,7 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -29,11 +29,27 @@ _TOKEN = re.compile(
 )
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 # A command without any of these writes nothing that we could tell, and need not be taken apart.
-_MAY_WRITE = re.compile(r">(?!&\d| ?/dev/null\b)|-o\b|-output\b|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|sed)\b")
-_WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice"})
+_MAY_WRITE = re.compile(
+    r">(?!&\d| ?/dev/null\b)|-[oO]\b|-output\b|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|truncate|dd|sed)\b"
+)
+_WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice", "npx", "uvx"})
+_RUNS = (["uv", "run"], ["poetry", "run"], ["pnpm", "exec"], ["python", "-m"], ["python3", "-m"])
 _ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
-_LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
+_LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync", "truncate"})
 _IN_PLACE = frozenset({"sed", "perl", "ruby"})
+_PYTHON = (".py", ".pyi")
+_WEB = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".css", ".scss", ".html", ".md", ".json", ".yml", ".yaml")
+_REWRITERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "black": {"": _PYTHON}, "isort": {"": _PYTHON}, "ruff": {"format": _PYTHON, "check --fix": _PYTHON},
+    "prettier": {"--write": _WEB, "-w": _WEB}, "eslint": {"--fix": _WEB}, "mix": {"format": (".ex", ".exs")},
+    "gofmt": {"-w": (".go",)}, "rustfmt": {"": (".rs",)}, "cargo": {"fmt": (), "add": (), "init": ()},
+    "pnpm": {"add": ()},
+}  # fmt: skip
+"""Programs that rewrite files or make them, the words by which they do, and how the names of their files end. Where
+none is named so, it may be any file.
+"""
+_ONLY_LOOKS = re.compile(r"-[ch]|--(?:check.*|diff|dry-run|help|version)")
+"""What lets a program of these write nothing."""
 _NO_CONTENT = frozenset({"touch", "mkdir"})
 _IS_ANY = re.compile(r"[$`*?{}\n]")
 """What stands for files that a command does not name."""
@@ -51,6 +67,12 @@ _READERS = frozenset(
     """ls cat grep egrep fgrep rg find head tail ps echo printf set shopt read test [ [[ wc less more file stat du df
     pwd which type git cd export diff awk cut tr uniq jq ssh mount useradd""".split()  # noqa: SIM905
 )
+
+
+_VARIABLE = re.compile(r"'[^']*'|\\.|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.DOTALL)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_PLAIN = re.compile(r"[\w./@%+:,~-]+")
+_SETS_OTHERWISE = frozenset({"for", "select", "read", "unset"})
 
 
 class _Command(NamedTuple):
@@ -97,12 +119,16 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
             place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else place
             continue
         found = [(f"{name} >".strip(), path) for path in simple.targets]
+        how, files = _in_place(name, [*words, *["{}"] * others])
         if name in ("bash", "sh", "zsh") and words[1:2] in (["-c"], ["-lc"]) and len(words) > 2:
             inner = shell_changes(words[2])
             found += inner
             changes += [one for one in inner if not one[1]]
+        elif how:
+            found += [(how, path) for path in files if not others]
+            changes += [(how, "")] if any(map(_IS_ANY.search, files)) else []
         elif others:
-            changes += [(f"{name} -i", "")] if name in _IN_PLACE and _edited([*words[1:], "any"]) else []
+            pass
         elif name in ("rm", "unlink", "mv"):
             found += [(name, path) for path in plain]
         elif name == "git" and plain[:1] in (["mv"], ["rm"]):
@@ -111,14 +137,16 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
             found += [(f"git {plain[0]}", path) for path in words[words.index("--") + 1 :]]
         elif name == "patch" or (name == "git" and plain and plain[0] in _GIT_ANYTHING):
             changes.append((f"git {plain[0]}" if name == "git" else name, ""))
-        elif name in _IN_PLACE:
-            edited = _edited(words[1:])
-            found += [(f"{name} -i", path) for path in edited]
-            changes += [(f"{name} -i", "")] if any(_IS_ANY.search(path) for path in edited) else []
         elif name not in _NO_CONTENT:
             found += [(name, path) for path in _written(words)]
         changes += [(how, _joined(place, path)) for how, path in found if _is_path(path)]
     return changes
+
+
+def rewrites(how: str) -> bool:
+    """Tell whether what changed a file left its lines in it, but for some."""
+    name, _, words = how.partition(" ")
+    return words == "-i" or words in _REWRITERS.get(name, {})
 
 
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
@@ -200,14 +228,18 @@ def _without_heredocs(command: str) -> str:
 
 
 def _commands(text: str) -> Iterator[_Command]:
-    """The simple commands of a line, as words without their quotes, and what they are redirected to."""
+    """The simple commands of a line, as words without their quotes, and what they are redirected to. A variable is
+    what the line sets it to, where that is one thing.
+    """
+    values: dict[str, str] = {}
     words: list[str] = []
     targets: list[str] = []
     pending = ""
     for match in _TOKEN.finditer(_NO_COMMAND.sub("", text)):
         kind = match.lastgroup
         if kind == "word":
-            word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), match[0])
+            given = _VARIABLE.sub(lambda m: values.get(m[1] or m[2]) or m[0], match[0])
+            word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), given)
             if not pending:
                 words.append(word)
             elif ">" in pending and not pending.endswith("&"):
@@ -217,8 +249,20 @@ def _commands(text: str) -> Iterator[_Command]:
             pending = match[0]
         elif kind == "end":
             yield _Command(words, targets)
+            _set(values, words)
             words, targets, pending = [], [], ""
     yield _Command(words, targets)
+
+
+def _set(values: dict[str, str], words: list[str]) -> None:
+    """Note the values that a command gives to variables; empty where one is not plain or has been another."""
+    words = list(dropwhile(lambda word: word in _WORDS or word == "export", words))
+    if words[:1] and words[0] in _SETS_OTHERWISE:
+        values.update(dict.fromkeys(words[1:], ""))
+    elif all(found := [_ASSIGNMENT.fullmatch(word) for word in words]):
+        for match in filter(None, found):
+            name, value = match.groups()
+            values[name] = value if _PLAIN.fullmatch(value) and values.get(name, value) == value else ""
 
 
 def _written(words: list[str]) -> list[str]:
@@ -234,9 +278,12 @@ def _written(words: list[str]) -> list[str]:
         return plain[-1:] if len(plain) > 1 else []
     if name == "sed":
         return _edited(arguments)
+    if name == "dd":
+        return [word[3:] for word in arguments if word.startswith("of=")]
     if name in _READERS:
         return []
-    return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--output")]
+    option = ("-O", "--output-document") if name == "wget" else ("-o", "--output")
+    return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in option]
 
 
 def _unwrapped(words: list[str], more: frozenset[str] = frozenset()) -> list[str]:
@@ -244,6 +291,8 @@ def _unwrapped(words: list[str], more: frozenset[str] = frozenset()) -> list[str
     while words:
         if words[0] == "timeout":
             words = list(dropwhile(lambda word: word[:1] in "-0123456789", words[1:]))
+        elif words[:2] in _RUNS:
+            words = words[2:]
         elif words[0] in _WRAPPERS or words[0] in more or re.match(r"[A-Za-z_]\w*=", words[0]):
             words = words[1:]
         else:
@@ -257,8 +306,26 @@ def _of_others(words: list[str]) -> tuple[list[str], bool]:
         at = next((words.index(option) for option in ("-exec", "-execdir") if option in words), None)
         return (words, False) if at is None else (words[at + 1 :], True)
     if words[:1] == ["xargs"]:
-        return next((words[at:] for at, word in enumerate(words) if word in _IN_PLACE), words), True
+        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{", words)))
+        return (command if command and (command[0] in _IN_PLACE or command[0] in _REWRITERS) else words), True
     return words, False
+
+
+def _in_place(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """Return how a command changes files in place, and what names them; nothing where it does not."""
+    if name in _IN_PLACE:
+        files = _edited(words[1:])
+        return (f"{name} -i", files) if files else ("", [])
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    for needed, ends in _REWRITERS.get(name, {}).items():
+        told = needed.split()
+        first = [word for word in told if not word.startswith("-")]
+        if plain[: len(first)] == first and set(told) <= set(words) and not any(map(_ONLY_LOOKS.fullmatch, words)):
+            # Behind an option stands its value.
+            free = [word for before, word in pairwise(words) if before[:2] != "--" or before in (*told, "--")]
+            files = [word for word in free if word.endswith(ends) or _IS_ANY.search(word)]
+            return f"{name} {needed}".strip(), files or ["*"]
+    return "", []
 
 
 def _edited(arguments: list[str]) -> list[str]:

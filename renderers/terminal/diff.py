@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
-from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +12,7 @@ from renderers.changed_words import Change, Changed, Spot, changes_in
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
 from renderers.terminal.styles import Palette
-from renderers.terminal.text import MAX_ROW_CHARS, coloured, expand_spans, output_rows, rest_of_line
+from renderers.terminal.text import MAX_ROW_CHARS, coloured, output_rows, rest_of_line, untabbed
 from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs
 
@@ -87,15 +86,6 @@ def _roles(
     return highlights.lookup(Want(language, code), wanted)
 
 
-class _Piece(NamedTuple):
-    """A row of a line: its segments, the text in them, and what a `Row` knows of it."""
-
-    segments: list[Segment]
-    text: str
-    join: str
-    gutter: int
-
-
 class _Lines:
     """The lines of a hunk, which are numbered as they are drawn, in order."""
 
@@ -111,9 +101,9 @@ class _Lines:
             sign: palette.text + Style(bgcolor=style.bgcolor) for sign, style in self._styles.items() if roles
         }
 
-    def draw(self, line: Changed, side: str, width: int) -> list[_Piece]:
+    def draw(self, line: Changed, side: str, width: int) -> list[Row]:
         """Draw the next line of a side, cut at the edge; one that changed fills the width."""
-        text, palette = self.texts[line.at], self._palette
+        text, palette, place = self.texts[line.at], self._palette, self.first + line.at
         sign, body = text[:1] or " ", text[1 : MAX_ROW_CHARS + 1]
         style = self._styles.get(sign, palette.text)
         spans: list[Span] = [(body, style)]
@@ -121,30 +111,29 @@ class _Lines:
             spans = coloured(body, self._roles[line.at], palette, self._grounds.get(sign, palette.text))
         if line.spots:
             spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
-        if "\t" in body:
-            spans = expand_spans(spans, 4)
-            body = "".join(piece for piece, _ in spans)
-        number, pieces = self._next(side) if sign != "\\" else " " * self.label, list[_Piece]()
+        body, spans = untabbed(body, spans)
+        number, rows = self.next(side) if sign != "\\" else " " * self.label, list[Row]()
         fill = width - self.label - 2 - len(body) if sign != " " else 0
         if len(spans) == 1 and len(body) <= width - self.label - 3 and is_single(body):  # as most are
-            piece = Segment(f"{sign} {body}{' ' * fill}", style)
-            return [_Piece([Segment(number, palette.dim), piece] if number else [piece], body, "\n", self.label)]
-        for start, end, join in cut_cells(body, width - self.label - 3):
-            row = [Segment(" " * self.label if pieces else number, palette.dim)] if number else []
-            row += [Segment("  " if pieces else f"{sign} ", style), *slice_spans(spans, start, end)]
+            row = [Segment(number, palette.dim)] if number else []
+            row.append(Segment(f"{sign} {body}{' ' * fill}", style))
+            return [Row(row, self.label, "\n", text, line=place)]
+        cuts = cut_cells(body, width - self.label - 3)
+        whole = len(cuts) == 1 and len(text) - 1 <= MAX_ROW_CHARS
+        for start, end, join in cuts:
+            row = [Segment(" " * self.label if rows else number, palette.dim)] if number else []
+            row += [Segment("  " if rows else f"{sign} ", style), *slice_spans(spans, start, end)]
             if sign != " " and (fill := width - self.label - 2 - width_of(body[start:end])) > 0:
                 row.append(Segment(" " * fill, style))
-            pieces.append(_Piece(row, body[start:end], join, self.label + (2 if pieces else 0)))
+            source = text if whole else None if rows else text[:1] + body[start:end]
+            rows.append(Row(row, self.label + (2 if rows else 0), join, source, line=place))
         if len(text) - 1 > MAX_ROW_CHARS:
             rest = rest_of_line(len(text) - 1, width)
-            pieces.append(_Piece([Segment(rest, palette.dim)], "", "\n", len(rest)))
-        return pieces
+            rows.append(Row([Segment(rest, palette.dim)], len(rest), line=place))
+        return rows
 
-    def skip(self, side: str) -> None:
-        """Count a line that is on the other side as well."""
-        self._next(side)
-
-    def _next(self, side: str) -> str:
+    def next(self, side: str) -> str:
+        """Number the next line of a side."""
         number = self._numbers[side]
         if number is not None:
             self._numbers[side] = number + 1
@@ -170,11 +159,8 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     for line in (*change.removed, *change.added):
         text = lines.texts[line.at]
         if text[:1] not in ("-", "+", "\\"):
-            lines.skip("-")
-        pieces = lines.draw(line, "-" if text[:1] == "-" else "+", width)
-        for number, piece in enumerate(pieces):
-            source = _source(text, pieces, number)
-            yield Row(piece.segments, piece.gutter, piece.join, source, line=lines.first + line.at)
+            lines.next("-")
+        yield from lines.draw(line, "-" if text[:1] == "-" else "+", width)
 
 
 def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
@@ -184,28 +170,15 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
-        shown = [line.at for line in (one, other) if line]
-        texts, at = [lines.texts[i] for i in shown], lines.first + shown[-1]
-        both = len(texts) == 2 and not same
         for number, (old, new) in enumerate(zip_longest(left, right)):
-            segments = _padded(old, half)
+            segments = list(old.segments) if old else []
+            fill = half - sum(width_of(segment.text) for segment in segments)
+            segments.append(Segment(" " * fill + _BETWEEN))
             before = sum(len(segment.text) for segment in segments)
             segments += new.segments if new else []
-            if both:
-                source = "" if number else "\n".join(texts)
+            if one and other and not same:
+                source = "" if number else f"{lines.texts[one.at]}\n{lines.texts[other.at]}"
+                at = lines.first + other.at
                 yield Row(segments, old.gutter if old else before, "" if number else "\n", source, line=at)
-            elif piece := new or old:
-                gutter = piece.gutter + (before if new else 0)
-                yield Row(segments, gutter, piece.join, _source(texts[-1], right or left, number), line=at)
-
-
-def _padded(piece: _Piece | None, width: int) -> list[Segment]:
-    """Return the left half of a row, and what stands between the halves."""
-    segments = list(piece.segments) if piece else []
-    fill = width - sum(width_of(segment.text) for segment in segments)
-    return [*segments, Segment(" " * fill + _BETWEEN)]
-
-
-def _source(text: str, pieces: list[_Piece], number: int) -> str | None:
-    """Return the text of a line's row as the difference has it, where that is not what stands in the row."""
-    return text if len(pieces) == 1 else None if number else text[:1] + pieces[0].text
+            elif row := new or old:
+                yield row._replace(segments=segments, gutter=row.gutter + (before if new else 0))

@@ -73,15 +73,17 @@ def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Spa
     return spans
 
 
-def expand_spans(spans: list[Span], every: int) -> list[Span]:
-    """The same with tabs as spaces, over pieces of different style."""
+def untabbed(line: str, spans: list[Span], every: int = 4) -> tuple[str, list[Span]]:
+    """A line and its pieces of different style, with tabs as spaces."""
+    if "\t" not in line:
+        return line, spans
     out: list[Span] = []
     column = 0
     for text, style in spans:
         expanded = expand_tabs("\0" * (column % every) + text, every)[column % every :] if "\t" in text else text
         column += width_of(expanded)
         out.append((expanded, style))
-    return out
+    return plain(out), out
 
 
 def rest_of_line(size: int, width: int) -> str:
@@ -155,9 +157,7 @@ def _run_spans(
 def _line_rows(line: str, spans: list[Span], width: int, tab: int) -> Iterator[Row]:
     """A line cut at the edge as a terminal does, with a tab every so many cells."""
     source = line if "\t" in line else None
-    if source is not None:
-        spans = expand_spans(spans, tab)
-        line = plain(spans)
+    line, spans = untabbed(line, spans, tab)
     cuts = cut_cells(line, width)
     for start, end, join in cuts:
         yield Row(slice_spans(spans, start, end), 0, join, source if len(cuts) == 1 else None)

@@ -190,7 +190,10 @@ CHANGED = "@@ -1 +1 @@ def f():\n-a\n+b"
         (f"diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n{CHANGED}", "delete x"),
         (f"diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n{CHANGED}", "move x → y"),
         ("diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y", "copy x → y"),
-        (f"--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00\n{CHANGED}", "new/x"),
+        (f"--- old/x\t2026-01-01 00:00\n+++ new/x\t2026-01-02 00:00\n{CHANGED}", "old/x → new/x"),
+        (f"--- a/x\n+++ b/x\n{CHANGED}", "x"),
+        (f"--- a/x\n+++ /dev/null\n{CHANGED}", "delete x"),
+        (f"diff --git a/x b/long\nindex 1..2\n--- a/x\n+++ b/long\n{CHANGED}", "x → long"),  # --no-index
         ("diff --git a/x b/x\nold mode 100644\nnew mode 100755", "x, mode 100644 → 100755"),
         ("diff --git a/x b/x\nnew file mode 100644\nindex 0..e69", "add x"),
         (f"diff --git i/x w/x\nindex 1..2\n--- i/x\n+++ w/x\n{CHANGED}", "x"),
@@ -222,6 +225,30 @@ def test_what_git_says_of_a_file(text, title):
 )
 def test_what_is_told_otherwise_stays_text(text):
     assert [one.diff for one in passages_in(text)] == [None]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "@@ -1,2 +1,2 @@\n[-a-]{+b+}\nc",  # --word-diff
+        "@@ -1,4 +1,4 @@\n- [-a-]{+b+}\n- c",  # of a list, and broken off
+        "@@ -1,2 +1,2 @@\na b\nc",  # --color-words, without its colours
+        "@@ -1,2 +1,2 @@\n a\n-b\n+c\n d\n~\n e\n~",  # --word-diff=porcelain
+        "@@ -1 +1 @@\n-a\n+b\n~",
+        "@@ -0,0 +1 @@\n+b\n~",
+    ],
+)
+def test_a_text_that_tells_changes_by_word_is_not_cut(changed):
+    parts = (
+        "diff --git a/b b/b\nindex 1..2 100644\nBinary files a/b and b/b differ",
+        f"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n{changed}",
+        "diff --git a/m b/m\nold mode 100644\nnew mode 100755",
+        "diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n",
+        "diff --git a/e b/e\nnew file mode 100644\nindex 0..e69",
+    )
+    for text in ("\n".join((*parts[:1], *parts[2:], parts[1])), "\n".join(parts)):
+        assert [one.diff for one in passages_in(text)] == [None]
+    assert len([one for one in passages_in("\n".join((*parts[:1], *parts[2:]))) if one.diff]) == 4
 
 
 def test_a_line_without_its_end():

@@ -66,6 +66,39 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ("git checkout -- f g; git restore f", [("git checkout", "f"), ("git checkout", "g"), ("git restore", "")]),
         ("grep rm a; echo 'sed -i s/a/b/ c'; pytest 2>&1; mkdir d; touch e", []),
         ("sed -n 1,20p a; sed s/a/b/ c; rm $FILE *.o", []),
+        # Variables that the command sets itself, to one plain value.
+        (
+            "F=a.txt; echo x > $F; D='b/c'\ncat <<E > \"$D/$F\"\nE\nexport G=g; echo y >> ${G}; sed -i s/a/b/ ${F}.bak",
+            [("echo >", "a.txt"), ("cat >", "b/c/a.txt"), ("echo >", "g"), ("sed -i", "a.txt.bak")],
+        ),
+        ("D=src && cd $D && rm $D/a; F=$(mktemp); echo > $F; F=b make > $F; echo > ${G:-a}", [("rm", "src/src/a")]),
+        ("F=a; if x; then F=b; fi; echo > $F; G=a; for G in b c; do rm $G; done; H=h; read H; rm $H", []),
+        ("F=a; echo '$F' > b; rm '$F' \\$F; bash -c 'rm $F; F=c; rm $F'", [("echo >", "b"), ("rm", "c")]),
+        # What rewrites files, by its words.
+        (
+            "black -q a.py b/c; uv run ruff check --fix --config x.py d.py; ruff format .; npx prettier --write e.ts",
+            [
+                *(("black", "a.py"), ("ruff check --fix", "d.py")),
+                *(("ruff format", ""), ("prettier --write", "e.ts")),
+            ],
+        ),
+        (
+            "cargo fmt -- src/a.rs; mix format; gofmt -s -w a.go; cd web && npx eslint --fix 'src/*.ts' a.ts",
+            [
+                ("cargo fmt", ""),
+                ("mix format", ""),
+                ("gofmt -w", "a.go"),
+                ("eslint --fix", ""),
+                ("eslint --fix", "web/a.ts"),
+            ],
+        ),
+        (
+            "git ls-files | xargs -n 9 npx prettier --write; find . -exec gofmt -w {} +",
+            [("prettier --write", ""), ("gofmt -w", "")],
+        ),
+        ("black --check a.py; ruff check a.py; gofmt -l a.go; cargo run -- fmt; prettier a.ts; xargs grep black", []),
+        ("cargo fmt --check; mix format --check-formatted a.ex; python -m black --diff a.py; eslint a.ts", []),
+        ("dd if=a of=b; wget -qc -O c http://x/y; truncate -s 0 d", [("dd", "b"), ("wget", "c"), ("truncate", "d")]),
     ],
 )
 def test_what_a_command_changes(command: str, changes: list[tuple[str, str]]) -> None:

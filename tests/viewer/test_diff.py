@@ -19,7 +19,7 @@ from tests.support import Hand
 from tests.viewer.machine import Machine
 from viewer.edits.patch import patch_of
 from viewer.edits.session import FileChange, changes_of
-from viewer.edits.words import chain
+from viewer.edits.words import did
 
 LAB = Path(__file__).parents[2] / "../shared/lab"
 GREETER = {
@@ -111,6 +111,10 @@ def told(session: Session, messages: range | None = None) -> list[str]:
     return [line_of(file) for file in changes_of(session, messages).files]
 
 
+def chain(file: FileChange) -> list[str]:
+    return [f"{one.place}  {did(one)}" for one in file.happened]
+
+
 def line_of(file: FileChange) -> str:
     """What is said of a file."""
     added, removed = totals(file.diffs)
@@ -164,15 +168,19 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
     hand.tool(shell("git apply fix.patch; echo done > /tmp/log"))
     hand.tool(shell("cat > a.py <<'EOF'\nthree\nEOF"))
     hand.tool(tool(from_strings("a.py", "three", "four")))
+    hand.tool(tool(added_file("c.py", "one\n")))
+    hand.tool(shell("F=c.py; black $F; cargo fmt"))  # a formatter leaves a file's lines in it
+    hand.tool(tool(from_strings("c.py", "one", "two")))
     changes = changes_of(hand.session)
     assert [line_of(file) for file in changes.files] == [
         "add a.py +2 -1 #1.2,#1.6 sed -i,cat >",
         "update src/b.py +0 -0  rm",
+        "add c.py +1 -0 #1.7,#1.9 black",
     ]
     assert chain(changes.files[0]) == [
         "#1.2  Write +1 -0", "#1.3  changed by `sed -i`", "#1.5  changed by `cat >`", "#1.6  Edit +1 -1",
     ]  # fmt: skip
-    assert [(one.how, one.place) for one in changes.commands] == [("git apply", "#1.4")]
+    assert [(one.how, one.place) for one in changes.commands] == [("git apply", "#1.4"), ("cargo fmt", "#1.8")]
     text, lacks = patch_of(changes, "/")
     assert "four" not in text
     assert lacks == [
@@ -180,7 +188,9 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
         "a.py: changed by `sed -i` (#1.3)",
         "a.py: changed by `cat >` (#1.5)",
         "src/b.py: changed by `rm` (#1.3)",
+        "c.py: changed by `black` (#1.8)",
         "any file may be changed by `git apply` (#1.4)",
+        "any file may be changed by `cargo fmt` (#1.8)",
     ]
 
 

@@ -17,7 +17,7 @@ from schemas.paths import address_json
 from viewer.completion import target as target_completion
 from viewer.edits.patch import patch_of
 from viewer.edits.session import changes_of
-from viewer.edits.words import chain, counts, did, notes, shown_name
+from viewer.edits.words import counts, did, notes, shown_name
 from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
 from viewer.sessions.selection import opened, part_at
 from viewer.sessions.targets import Targets
@@ -86,8 +86,10 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
             line.append("  ").append_text(_lines(*totals(file.diffs)))
         line.append("".join(f"  {note}" for note in notes(file)), "dim")
         say(screen, line)
-        for one in chain(file):
-            screen.print(Text(f"  {one}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis")
+        for one in file.happened:
+            screen.print(
+                Text(f"  {one.place}  {did(one)}", "dim"), soft_wrap=piped, no_wrap=not piped, overflow="ellipsis"
+            )
     for command_ in changes.commands:
         say(screen, (f"{command_.place}  {did(command_)}", "dim"))
     added, removed = totals([diff for file in changes.files for diff in file.diffs])

@@ -17,7 +17,7 @@ from schemas.paths import address_json
 from schemas.provider import Problem
 from viewer.edits.history import GitError, repository_of
 from viewer.edits.trace import trace
-from viewer.edits.words import git_words, origin_words
+from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.index.library import Library
 from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
@@ -93,12 +93,11 @@ def state_of(line: TracedLine) -> str:
 
 
 def _print_line(name: str, line: TracedLine, addresses: dict[Origin, str]) -> None:
-
     screen = console()
     say(screen, (f"{name}:{line.number}", "bold"), f"  {line.text}")
     say(screen, (f"git   {git_words(line.commit)}", "dim"))
     if not line.origins:
-        say(screen, "untraced: no session on this machine is known to have written it")
+        say(screen, UNTRACED)
     elif len(line.origins) > 1:
         say(screen, "one of several edits:")
     for origin in line.origins:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from schemas.diffs import totals
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.session import Session
 
@@ -78,6 +79,5 @@ class EditCounts:
 
 def _edits(session: Session, index: int) -> Lines:
     tool = session.message(index).tool
-    if tool is None or tool.status not in (ToolStatus.OK, ToolStatus.BACKGROUND):
-        return Lines()
-    return Lines(sum(diff.added for diff in tool.diffs), sum(diff.removed for diff in tool.diffs))
+    done = tool is not None and tool.status in (ToolStatus.OK, ToolStatus.BACKGROUND)
+    return Lines(*totals(tool.diffs if tool is not None and done else []))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from schemas.clean import clean, one_line
+from schemas.diffs import lines_of
 
 _QUIET = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false", "protocol.allow=never",
@@ -85,7 +86,7 @@ class Repository:
             end = told.index(b"\n", at)
             head = told[at:end].split()
             size = int(head[2]) if len(head) == 3 and head[1] == b"blob" else -1
-            yield lines_of(told[end + 1 : end + 1 + size]) if size >= 0 else []
+            yield file_lines(told[end + 1 : end + 1 + size]) if size >= 0 else []
             at = end + 1 + (size + 1 if size >= 0 else 0)
 
     def blame(self, name: str) -> list[tuple[Commit, str]]:
@@ -123,9 +124,9 @@ def repository_of(file: Path) -> Repository:
     return Repository(Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))))
 
 
-def lines_of(data: bytes) -> list[str]:
+def file_lines(data: bytes) -> list[str]:
     """A file's lines as they are compared and shown."""
-    return clean(data.decode("utf-8", "replace")).removesuffix("\n").split("\n") if data else []
+    return lines_of(clean(data.decode("utf-8", "replace")))
 
 
 def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
@@ -152,14 +153,9 @@ def _commit(name: str, entry: bytes) -> Commit:
         number.decode(), name, "", float(authored), float(committed),
         one_line(author.decode("utf-8", "replace"), 100), one_line(summary.decode("utf-8", "replace"), 300),
     )  # fmt: skip
-    body = 0
     for line in patch.split(b"\n"):
-        if body and line[:1] in (b"-", b"+"):
-            body -= 1
-        elif match := _HUNK.match(line):
-            old, new = (_range(match[i], match[i + 1]) for i in (1, 3))
-            commit.hunks.append(Change(old, new))
-            body = len(old) + len(new)
+        if match := _HUNK.match(line):
+            commit.hunks.append(Change(_range(match[1], match[2]), _range(match[3], match[4])))
         elif line[:1] == b":" and not commit.hunks:
             fields, _, told = line.rpartition(b"\t")
             commit.blob = fields.split(b" ")[3].decode()

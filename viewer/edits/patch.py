@@ -7,9 +7,10 @@ import re
 from dataclasses import replace
 
 from renderers.facts import plural
+from renderers.headline import from_root
 from schemas.diffs import FileDiff
 from viewer.edits.lines import Stage
-from viewer.edits.session import Changes, FileChange
+from viewer.edits.session import Changes
 from viewer.edits.words import did
 
 _SPECIAL = re.compile(r'["\\\x00-\x1f]')
@@ -26,8 +27,9 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
             lacks.append(f"{file.path}: it has control characters or other line ends, which are not kept")
             continue
         for stage in file.stages:
-            texts.append(_stage(replace(stage, diff=_seen_from(here, stage.diff)), lacks))
-        lacks += _others(file)
+            texts.append(_stage(replace(stage, diff=from_root(stage.diff, here)), lacks))
+        lacks += [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
+        lacks += [f"{file.path}: changed by somebody else between two edits"] * file.changed_meanwhile
     lacks += [f"{did(one)} ({one.place})" for one in changes.commands]
     return "".join(texts), lacks
 
@@ -56,11 +58,6 @@ def _stage(stage: Stage, lacks: list[str]) -> str:
     return _text(replace(diff, hunks=hunks)) if hunks or diff.operation != "update" else ""
 
 
-def _seen_from(here: str, diff: FileDiff) -> FileDiff:
-    path, renamed = (path and path.removeprefix(here.rstrip("/") + "/") for path in (diff.path, diff.renamed_to))
-    return replace(diff, path=path or "", renamed_to=renamed)
-
-
 def _text(diff: FileDiff) -> str:
     old, new = _quoted(f"a/{diff.path}"), _quoted(f"b/{diff.renamed_to or diff.path}")
     head = [f"diff --git {old} {new}"]
@@ -85,10 +82,3 @@ def _quoted(path: str) -> str:
     if not _SPECIAL.search(path):
         return path
     return '"' + _SPECIAL.sub(lambda match: f"\\{ord(match[0]):03o}", path) + '"'
-
-
-def _others(file: FileChange) -> list[str]:
-    lacks = [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
-    if file.changed_meanwhile:
-        lacks.append(f"{file.path}: changed by somebody else between two edits")
-    return lacks

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from renderers.headline import tool_command, tool_slice, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
-from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk
+from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk, lines_of
 from schemas.message import Flag, Kind, Message, ToolStatus
-from schemas.path_hints import resolve_hints, shell_changes, shell_directory
+from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
 from schemas.slices import path_in
 from schemas.values import list_of, text_of
 from viewer.edits.lines import Contradiction, FileLines, Stage, differences
@@ -70,7 +70,7 @@ class Command(NamedTuple):
     @property
     def replaces(self) -> bool:
         """Tell whether the file is another one after it, and not the same with other lines."""
-        return not self.perhaps and not self.how.endswith(" -i")
+        return not self.perhaps and not rewrites(self.how)
 
 
 @dataclass(slots=True, eq=False)
@@ -210,8 +210,7 @@ def _member_steps(
     for at_time, inside, index, path in shown:  # what is in other files need not be kept until here
         tool = member.message(index).tool if path in reads else None
         if tool is not None and (part := tool_slice(tool)) is not None and part.start:
-            lines = part.text.removesuffix("\n").split("\n")  # an empty one may stand behind the last newline
-            steps.append((index, Step(at_time, inside, Read(path, part.start, lines, part.ends))))
+            steps.append((index, Step(at_time, inside, Read(path, part.start, lines_of(part.text), part.ends))))
     yield from (step for _, step in sorted(steps, key=lambda pair: pair[0]))
 
 
@@ -262,8 +261,7 @@ def _given(asked: Mapping[str, Any]) -> list[Hunk]:
     for one in [asked, *list_of(asked.get("edits"))]:
         if isinstance(one, Mapping):
             old, new = (next((text_of(one[key]) for key in keys if one.get(key)), "") for keys in _TEXTS)
-            sides = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
-            hunks += [Hunk(differences(*sides))] if old else []
+            hunks += [Hunk(differences(lines_of(old), lines_of(new)))] if old else []
     return hunks
 
 

@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemas.troubles import OpenError, bug
-from viewer.edits.history import Change, Commit, Repository, lines_of
+from viewer.edits.history import Change, Commit, Repository, file_lines
 from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
 from viewer.edits.session import Command, Edit, Read, Step, put, put_anew, steps_of
 
@@ -262,7 +262,7 @@ def trace(
     commits = repository.versions(name)
     places = Places(repository, {name, *(commit.name for commit in commits)})
     owners, timelines = read_edits(sessions_touching(library, places, progress, problems), places, problems)
-    texts = lines_of((repository.root / name).read_bytes())
+    texts = file_lines((repository.root / name).read_bytes())
     return lay_beside(repository, name, commits, texts, owners, timelines)
 
 
@@ -400,17 +400,11 @@ def _uncommitted(olds: list[str], news: list[str]) -> tuple[list[Change], list[i
     changes: list[Change] = []
     lines: list[int | None] = []
     old = 0
-    for line in differences(olds, news):
-        if line[:1] == " ":
-            lines.append(old)
-            old += 1
-            continue
-        last = changes[-1] if changes else None
-        if last is None or (last.old.stop, last.new.stop) != (old, len(lines)):
-            changes.append(last := Change(range(old, old), range(len(lines), len(lines))))
-        if line[:1] == "-":
-            old += 1
-        else:
-            lines.append(None)
-        changes[-1] = Change(range(last.old.start, old), range(last.new.start, len(lines)))
+    for same, group in groupby(differences(olds, news), lambda line: line[:1] == " "):
+        signs = [line[:1] for line in group]
+        gone = range(old, old + len(signs) - signs.count("+"))
+        if not same:
+            changes.append(Change(gone, range(len(lines), len(lines) + signs.count("+"))))
+        lines += gone if same else [None] * signs.count("+")
+        old = gone.stop
     return changes, lines

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from viewer.edits.history import Commit
     from viewer.edits.trace import Origin
 
+UNTRACED = "untraced: no session on this machine is known to have written it"
+
 
 def shown_name(file: FileChange) -> str:
     """The file's name, after the one that it had first."""
@@ -32,11 +34,6 @@ def notes(file: FileChange) -> list[str]:
     if any(stage.rewritten for stage in file.stages):
         said.append("what was in it before is not recorded")
     return said + ([counts(file.left_out)] if file.left_out else [])
-
-
-def chain(file: FileChange) -> list[str]:
-    """The edits of a file in order, a line each."""
-    return [f"{one.place}  {did(one)}" for one in file.happened]
 
 
 def did(one: Edit | Command) -> str:

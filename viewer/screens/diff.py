@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, partialmethod
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,7 +30,7 @@ from schemas.diffs import totals
 from schemas.opening import OpenError
 from viewer.edits.patch import patch_of
 from viewer.edits.session import Changes, Command, Edit, FileChange, changes_of
-from viewer.edits.words import chain, counts, did, notes, shown_name
+from viewer.edits.words import counts, did, notes, shown_name
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
@@ -114,7 +114,7 @@ class DiffScreen(RowListScreen):
 
     def on_mount(self) -> None:
         """Begin to read."""
-        self._show(whole=True)
+        self.run_worker(self._bring(True))
         self._grow()
         self.set_interval(0.3, self._say_how_far)
 
@@ -123,11 +123,6 @@ class DiffScreen(RowListScreen):
         self._gone = True
         if self._family is not None:
             self._family.close()
-
-    @work
-    async def _show(self, whole: bool) -> None:
-        """Show the changes of the whole session, or of the exchange."""
-        await self._bring(whole)
 
     @work
     async def _grow(self) -> None:
@@ -162,7 +157,9 @@ class DiffScreen(RowListScreen):
         if anew and self._shown is not None and self._subjects and (file := self._subjects[at][0]) is not None:
             self._shown = file
             self._pane.remake(partial(self._make, file))
-        self._list.show([row for file in changes.files for row in _file_rows(file)] + _any_rows(changes), at)
+        self._list.show(
+            [row for file in changes.files for row in _file_rows(file)] + [*map(_row, changes.commands)], at
+        )
         added, removed = totals(diff for file in changes.files for diff in file.diffs)
         facts = [plural(changes.changed, "file"), f"+{added} -{removed}"]
         facts += [f"left out: {counts(changes.left_out)}"] * bool(changes.left_out)
@@ -229,9 +226,8 @@ class DiffScreen(RowListScreen):
     def _start(self) -> int:
         """The row to begin with: that of the edit at the place, else the first one of its exchange."""
         places = [one.place if one is not None else "" for _, one in self._subjects]
-        for i, place in enumerate(places):
-            if place and place == self._place:
-                return i
+        if self._place and self._place in places:
+            return places.index(self._place)
         return next((i for i, place in enumerate(places) if place and place.partition(".")[0] == self._exchange), 0)
 
     # -- the diff --------------------------------------------------------------------------------------------------
@@ -340,27 +336,14 @@ class DiffScreen(RowListScreen):
         if not self._exchange:
             self._app.say("It was not opened from an exchange.")
         elif not self._busy:
-            self._show(not self._whole)
-
-    def action_page_down(self) -> None:
-        """A page of the diff down."""
-        self._scroll(1)
-
-    def action_page_up(self) -> None:
-        """A page of the diff up."""
-        self._scroll(-1)
-
-    def action_half_down(self) -> None:
-        """Half a page of the diff down."""
-        self._scroll(0.5)
-
-    def action_half_up(self) -> None:
-        """Half a page of the diff up."""
-        self._scroll(-0.5)
+            self.run_worker(self._bring(not self._whole))
 
     def _scroll(self, pages: float) -> None:
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
+
+    action_page_down, action_page_up = partialmethod(_scroll, 1), partialmethod(_scroll, -1)
+    action_half_down, action_half_up = partialmethod(_scroll, 0.5), partialmethod(_scroll, -0.5)
 
     def _patch(self) -> tuple[str, str]:
         """The patch, and what it lacks."""
@@ -371,21 +354,16 @@ class DiffScreen(RowListScreen):
         said += [f"and {len(lacks) - _LACKS} more"] * (len(lacks) > _LACKS)
         return text, "\n".join(said)
 
-    def action_copy(self) -> None:
-        """Copy the patch, secrets replaced."""
-        self._copy()
-
-    def action_copy_as_it_is(self) -> None:
-        """Copy the patch as it is."""
-        self._copy(as_it_is=True)
-
-    def _copy(self, *, as_it_is: bool = False) -> None:
+    def action_copy(self, *, as_it_is: bool = False) -> None:
+        """Copy the patch, secrets replaced or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         text, lacks = self._patch()
         said = [put_on_clipboard(self._app, redacted_text("the patch", text), "c", as_it_is=as_it_is)] if text else []
         if said or lacks:
             self._app.say("\n".join(filter(None, (*said, lacks))))
+
+    action_copy_as_it_is = partialmethod(action_copy, as_it_is=True)
 
     def action_write(self) -> None:
         """Write the patch to a file."""
@@ -419,11 +397,8 @@ def _file_rows(file: FileChange) -> list[TextRow]:
     facts += [(f"+{added}", "good"), (f" -{removed}", "bad")] if file.stages else []
     said = "".join(f"  {note}" for note in notes(file))
     rows = [TextRow(((one_line(shown_name(file), 4096), "bold"), (said, "dim")), tuple(facts))]
-    for line in chain(file):
-        place, _, words = line.partition("  ")
-        rows.append(TextRow((("  ", "text"), (place, "accent"), (f"  {words}", "dim"))))
-    return rows
+    return [*rows, *(_row(one, "  ") for one in file.happened)]
 
 
-def _any_rows(changes: Changes) -> list[TextRow]:
-    return [TextRow(((one.place, "accent"), (f"  {did(one)}", "dim"))) for one in changes.commands]
+def _row(one: Edit | Command, before: str = "") -> TextRow:
+    return TextRow(((before, "text"), (one.place, "accent"), (f"  {did(one)}", "dim")))

@@ -14,7 +14,7 @@ from renderers.facts import local_time, plural
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, expand_tabs
 from schemas.clean import one_line
-from viewer.edits.words import git_words, origin_words
+from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.screens.config_keys import bindings
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 """Cells from which on each edit has its date."""
-_UNTRACED = "untraced: no session on this machine is known to have written it"
 
 
 class TraceScreen(RowListScreen):
@@ -98,7 +97,7 @@ class TraceScreen(RowListScreen):
             return []
         rows: list[Row] = []
         if origin is None:
-            rows += prose_rows(_UNTRACED, width, palette.text)
+            rows += prose_rows(UNTRACED, width, palette.text)
         else:
             several = f"one of {len(line.origins)} edits: " if len(line.origins) > 1 else ""
             rows += prose_rows(several + (one_line(origin.prompt, 300) or "(no prompt)"), width, palette.prompt)
@@ -113,7 +112,7 @@ class TraceScreen(RowListScreen):
         if (origin := self._origin) is not None:
             self._app.open_session(origin.path, place=origin.edit.place)
         else:
-            self._app.say(_UNTRACED)
+            self._app.say(UNTRACED)
 
     def action_next_edit(self) -> None:
         """Show the next of the edits from which the line may be."""
