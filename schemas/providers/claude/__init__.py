@@ -481,8 +481,8 @@ class Claude(Lines):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
-    def tool_type(self, name: str) -> ToolType:
-        return self.tools.get(name.lower(), "unknown")
+    def tool_type(self, name: str, otherwise: ToolType = "unknown") -> ToolType:
+        return self.tools.get(name.lower(), otherwise)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result: `toolUseResult` says more than the model got."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
 from schemas.diffs import FileDiff, from_v4a
-from schemas.message import Tool, ToolStatus, ToolType
+from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
@@ -52,7 +52,7 @@ class Codex(Lines):
         Format("Codex's TypeScript program, one JSON document", "an object with session and items"),
     )
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
-    tools = tools.TYPES
+    tools, foreign = tools.TYPES, tools.FOREIGN
     published = PUBLISHED
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
@@ -143,14 +143,10 @@ class Codex(Lines):
         name = text_of(body.get("id")) or text_of(dict_of(body.get("item")).get("id"))
         return {"item_id": name} if name else {}
 
-    def tool_type(self, name: str) -> ToolType:
-        return tools.tool_type(name)
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
         if isinstance(use.input, tools.Asked):
             use.name, use.input = use.input.told
-            use.type = tools.tool_type(use.name)
         tool, facts = super().tool(use, answer, path)
         script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():

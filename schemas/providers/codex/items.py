@@ -13,7 +13,7 @@ from schemas.providers.codex import texts
 from schemas.providers.codex.header import is_old_header
 from schemas.providers.codex.texts import Result, Segment, content_text
 from schemas.providers.codex.tokens import counts_of, usage_of
-from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
+from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Piece, Say, Skip, Task, Title
 from schemas.records import read_record
@@ -328,7 +328,7 @@ def _output(payload: Data) -> Items:
     found = texts.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, text = _id_of(payload), found.text or ""
     if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
-        return [Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
+        return [Call(name=name, answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
     return [found]

@@ -15,7 +15,7 @@ from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.codex.texts import Result, ended, failed, hits, mcp_outcome
 from schemas.providers.codex.tokens import counts_of, usage_of
-from schemas.providers.codex.tools import call_input, command_line, complete_output, tool_type
+from schemas.providers.codex.tools import FOREIGN, TYPES, call_input, command_line, complete_output
 from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Say, Skip, Task, Total, Turn, Use
@@ -130,7 +130,7 @@ class CodexStream(Stream):
     id = "codex"
     name = "Codex"
     formats = (Format("Codex, `exec --json`", "a thread.started, or turn. and item. events"),)
-    history = Thread
+    history, tools, foreign = Thread, TYPES, FOREIGN
     lacks = frozenset({Lack.TIMES})
 
     def prints(self, record: Data) -> bool:
@@ -182,10 +182,6 @@ class CodexStream(Stream):
         tool, facts = super().tool(use, answer, path)
         complete_output(tool)
         return tool, facts
-
-    def tool_type(self, name: str) -> Any:
-        """Return the type of a tool, as in rollouts."""
-        return tool_type(name)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """The changes of files. How a file was changed is not told, but by one fork of Codex."""
@@ -243,7 +239,6 @@ def _call(item: Data, kind: str, whole: bool) -> Call:
         case _:
             query = {"query": item["query"]} if text_of(item.get("query")) else {}
             use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Result(text=hits(item))
-    use.type = tool_type(use.name)
     if whole:
         if (error := item.get("error")) is not None or item.get("status") == "failed":
             failed(found, error)

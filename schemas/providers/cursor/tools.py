@@ -35,7 +35,6 @@ TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 """Interchange note 5.1, and the names that came after it; of the editor too, whose agent writes transcripts."""
 _SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
 """Tools that start a subagent."""
-_SERVER = re.compile(r"[A-Za-z0-9_]+-[A-Za-z0-9_-]+")
 _WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
 _SHELL = re.compile(
     r"\AExit code: (-?\d{1,10})\n\nCommand output:\n\n```\n(.*)\n```\n\nCommand completed in (\d{1,12}) ms\.", re.DOTALL
@@ -47,12 +46,6 @@ STATES = {
 }  # fmt: skip
 
 
-def tool_type(name: str) -> ToolType:
-    """SessionData's type of a tool. Tools of MCP servers are named `server-tool` or `mcp_server_tool`."""
-    foreign = name.startswith(("mcp_", "mcp-")) or "__" in name or _SERVER.fullmatch(name)
-    return TYPES.get(name, "generic" if foreign else "unknown")
-
-
 class Call(Use):
     """A tool use, whose id may be missing, or used again."""
 
@@ -62,7 +55,7 @@ def call_of(name: object, use_id: str, given: object, answer: Answer | None = No
     tool, asked = one_line(text_of(name)).removeprefix("functions."), arguments_of(given)
     task = task_in(asked) if tool in _SPAWNS else None
     return Call(
-        name=tool, use_id=use_id, input=asked, type=tool_type(tool), task=task, answer=answer, model=model,
+        name=tool, use_id=use_id, input=asked, task=task, answer=answer, model=model,
         flags=Flag.SUBAGENT if task else NO_FLAGS,
     )  # fmt: skip
 
@@ -70,10 +63,8 @@ def call_of(name: object, use_id: str, given: object, answer: Answer | None = No
 class Tools(Agent):
     """Tools as all of Cursor's sources have them."""
 
-    listing = Listing(r" *(\d+)\|")
-
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
+    tools, listing = TYPES, Listing(r" *(\d+)\|")
+    foreign = r"^mcp[_-]|__|^[A-Za-z0-9_]+-[A-Za-z0-9_-]+\Z"  # `server-tool` or `mcp_server_tool`
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool, from the difference that Cursor recorded, else from its input."""

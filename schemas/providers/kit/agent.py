@@ -49,6 +49,8 @@ class Agent:
     lacks: ClassVar[frozenset[Lack]] = frozenset()
     """What its sources may never tell: a session lacks what none of its records did."""
     tools: ClassVar[Mapping[str, ToolType]] = {}
+    foreign: ClassVar[str] = ""
+    """What is found in the names of tools that others' servers bring, which are generic: a regular expression."""
     listing: ClassVar[Listing | None] = None
     """The form in which its tools show what they read of a file; None where that is not known."""
     deniers: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -135,7 +137,7 @@ class Agent:
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result as a person reads them, and facts for which a tool has no field."""
         tool = Tool(
-            clean(use.name) or "(unnamed tool)", self.tools.get(use.name, use.type), clean(use.use_id),
+            clean(use.name) or "(unnamed tool)", self.tool_type(use.name, use.type), clean(use.use_id),
             clean_value(use.input or {}), status=ToolStatus.PENDING,
         )  # fmt: skip
         if answer is not None:
@@ -146,9 +148,10 @@ class Agent:
         tool.diffs = self.diffs(tool, answer)
         return tool, {}
 
-    def tool_type(self, name: str) -> ToolType:
+    def tool_type(self, name: str, otherwise: ToolType = "unknown") -> ToolType:
         """Return the type of the tool with that name."""
-        return self.tools.get(name, "unknown")
+        foreign = self.foreign and re.search(self.foreign, name)
+        return self.tools.get(name) or ("generic" if foreign else otherwise)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool use, by the names that most agents give. A use that failed changed nothing."""
