@@ -46,7 +46,6 @@ from schemas.providers.claude.classify import (
     typed_text,
 )
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
-from schemas.providers.claude.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
@@ -166,7 +165,7 @@ class Claude(Lines):
     copies, recount, answers = False, "largest", "first"  # its history tells copies by their uuids
     listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
-    published, running, stated = PUBLISHED, registry.RUNNING, registry.stated
+    published, running, stated = registry.PUBLISHED, registry.RUNNING, registry.stated
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say

@@ -18,8 +18,8 @@ from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
-from schemas.providers.codex.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home, Lines
+from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
@@ -53,7 +53,24 @@ class Codex(Lines):
     )
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
     tools, foreign = tools.TYPES, tools.FOREIGN
-    published = PUBLISHED
+    published = Published(
+        names=("codex-cli",),
+        categories=categories(
+            file_read="read_file read_many_files list_dir view_image mcp_resource",
+            file_write="write_file apply_patch replace edit",
+            file_search="glob grep_search search_file_content tool_search tool_suggest",
+            shell="shell exec_command unified_exec write_stdin js_repl",
+            network="web_fetch web_search google_web_search",
+            delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents"
+            " agent_jobs task activate_skill",
+        ),
+        figures={
+            "context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
+            "reasoning": "reasoningOutputTokens",
+        },
+        inclusive=True,
+        steps="codex.steps:CodexSource",
+    )  # fmt: skip
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
         ends=True, draws=True, variables=("CODEX_THREAD_ID",), questions=("request_user_input",),
@@ -103,9 +120,7 @@ class Codex(Lines):
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""
-        from schemas.providers.codex.running import stated
-
-        return stated(self.locations(env))
+        return locate.stated(self.locations(env))
 
     def waits(self, session: Session, index: int, use: str) -> Wait | None:
         """A plan that is proposed at the end of a turn is asked about, which nothing else tells."""

@@ -13,8 +13,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.codex.texts import Result, ended, failed, hits, mcp_outcome
-from schemas.providers.codex.tokens import counts_of, usage_of
+from schemas.providers.codex.texts import Result, counts_of, ended, failed, hits, mcp_outcome, usage_of
 from schemas.providers.codex.tools import FOREIGN, TYPES, call_input, command_line, complete_output
 from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed

@@ -1,4 +1,4 @@
-"""The texts, results and prompts out of the many envelopes in which Codex puts them (formats note 4.2 and 6.4)."""
+"""The figures, texts, results and prompts out of the envelopes in which Codex puts them (formats note 4.2, 6.4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,34 @@ from schemas.path_hints import local_path
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer
 from schemas.records import read_record
+from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
+
+# -- figures of a response ---------------------------------------------------------------------------------------------
+
+Counts: TypeAlias = "list[int | None]"
+"""Input, cached, cache written, output, reasoning and total, None where one is not given."""
+_KEYS = (
+    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
+    *("output_tokens", "reasoning_output_tokens", "total_tokens"),
+)
+_NONE = [None] * len(_KEYS)
+
+
+def counts_of(usage: object) -> Counts | None:
+    """The figures of a usage object; None if it is none or names no figure."""
+    if not isinstance(usage, dict):
+        return None
+    counts = [as_count(usage.get(key)) for key in _KEYS]
+    return counts if counts != _NONE else None
+
+
+def usage_of(counts: Counts) -> TokenUsage:
+    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output."""
+    given, cached, written, output, reasoning, _ = counts
+    fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
+    return TokenUsage(fresh, output, cached, written, reasoning)
+
 
 # -- content -----------------------------------------------------------------------------------------------------------
 

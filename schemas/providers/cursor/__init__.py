@@ -23,9 +23,8 @@ from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
 from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
-from schemas.providers.cursor.published import PUBLISHED
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
-from schemas.providers.cursor.tools import Call, Tools, answer_of, call_of, is_error, is_image, picture
+from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
