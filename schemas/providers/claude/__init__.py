@@ -18,17 +18,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_structured_patch
 from schemas.folders import entries_of, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
-from schemas.provider import (
-    HEAD_BYTES,
-    Environment,
-    Format,
-    Head,
-    Location,
-    Problem,
-    Retention,
-    SessionFile,
-    moved_home,
-)
+from schemas.provider import HEAD_BYTES, Format, Location, Retention, SessionFile, moved_home
 from schemas.providers.claude import registry
 from schemas.providers.claude.classify import (
     UserLine,
@@ -45,7 +35,7 @@ from schemas.providers.claude.classify import (
     tag,
     typed_text,
 )
-from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Rewinds, is_result
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
@@ -55,6 +45,7 @@ from schemas.providers.kit.words import (
     Child,
     Count,
     Fact,
+    Held,
     Item,
     Link,
     Piece,
@@ -72,7 +63,7 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
-    from schemas.provider import Reading
+    from schemas.provider import Environment, Head, Problem, Reading
     from schemas.session import Session
 
 

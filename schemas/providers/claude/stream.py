@@ -15,11 +15,10 @@ from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.claude import USES, Claude, model_usage
 from schemas.providers.claude.classify import UserLine, classify, retry_label, system_says
-from schemas.providers.claude.history import Held
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.blocks import images_in, texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import dict_of, list_of, number, text_of, whole
 
@@ -184,7 +183,9 @@ class Run(History):
         return self._again.get(name, name)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """The stream's own words in those of the kit."""
+        """The stream's own words in those of the kit; of those held, where a turn `begins`, a text that the program
+        `inserted`, and what has `woken` the agent.
+        """
         here = record, number
         match item:
             case TokenUsage():  # what the response that is being written took
@@ -242,9 +243,7 @@ class Run(History):
             self._earlier = self._before(result)
         if result.models:
             for name, usage in result.models.items():
-                before = self._earlier.get(name, TokenUsage())
-                own = (n and n - (b or 0) for n, b in zip(usage, before, strict=True))
-                yield *here, Total(TokenUsage(*own), name)
+                yield *here, Total(usage.less(self._earlier.get(name, TokenUsage())), name)
         elif result.usage is not None:
             self._sum = result.usage if self._sum is None else self._sum + result.usage
             yield *here, Total(self._sum, "")
@@ -278,7 +277,7 @@ class Run(History):
         if (total.context or 0) <= (live.context or 0) + (inner.context or 0):
             return {}
         own = (max(a or 0, b or 0) + (c or 0) for a, b, c in zip(result.usage, live, inner, strict=True))
-        return {main: TokenUsage(*(n and max(0, n - o) for n, o in zip(total, own, strict=True)))}
+        return {main: total.less(TokenUsage(*own))}
 
 
 # -- the agent ---------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.running import Running
-from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Turn, Use
+from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import JsonLines, Record, read_record
 from schemas.values import dict_of, list_of, number, text_of, texts_of
 
@@ -63,10 +63,6 @@ _IDS = ("toolCallId", "tool_use_id", "id")
 
 class Reply(Answer):
     """The result of the first use with that id, or without one, that has none."""
-
-
-class Over(Say):
-    """Something follows the uses of the line before: they are over, whether or not their results are told."""
 
 
 class Pairs(History):
@@ -106,7 +102,7 @@ class Pairs(History):
                 if waiting := self._waiting.get(item.use_id):
                     name = self._answered[item.use_id] = waiting.popleft()
                 yield record, number, as_word(item, Answer, use_id=name)
-            case Over():
+            case Held():  # something follows the uses of the line before: they are over, whatever is told of them
                 running, self._running = self._running, []
                 for name in [] if self._told else running:
                     yield record, number, Answer(name, None)
@@ -242,7 +238,7 @@ class Cursor(Tools, Lines):
             if not isinstance(ours, dict) and any(
                 dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
             ):
-                yield Over(Kind.NOTE)
+                yield Held(Kind.NOTE)
             if role == "user":
                 yield from _user(record, parts, number(facts.get("time")))
                 return
@@ -512,7 +508,7 @@ def _end(end: Data) -> Iterator[Item]:
         yield Turn(begins=False, failed=True)
         yield Say(Kind.INTERRUPT, error, "Interrupted")
         return
-    yield Over(Kind.NOTE)
+    yield Held(Kind.NOTE)
     if status not in ("success", "") or error:
         said = "" if status == "error" else f": {one_line(status, 60)}"
         yield Say(Kind.ERROR, error, f"The turn ended with an error{said}")

@@ -13,7 +13,7 @@ from schemas.provider import Format
 from schemas.providers._google import Tools, normalised, read_result
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Piece, Say, Skip, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Skip, Turn, Use
 from schemas.usage import TokenUsage, as_count, total_usage
 from schemas.values import dict_of, text_of
 
@@ -31,10 +31,6 @@ _TELLING = {
     "result": ("status", "stats"),
 }
 """The types of records, and the fields of which each has one: files on disk have an `error` with other ones."""
-
-
-class Spoken(Piece):
-    """A piece of speech; neighbours are one text."""
 
 
 class Spent(Count):
@@ -100,7 +96,7 @@ class GeminiStream(Stream, Tools):
                 yield Turn()
                 yield Skip("init")
             case "message" if _is_speech(record):
-                yield Spoken(Kind.TEXT, text_of(record.get("content")))
+                yield Held(Kind.TEXT, text_of(record.get("content")))
             case "message" if record.get("role") == "user":
                 yield Say(Kind.PROMPT, text_of(record.get("content")))
             case "tool_use":

@@ -53,6 +53,13 @@ class Piece(Say):
 
 
 @dataclass(slots=True)
+class Held(Piece):
+    """A text in which other records have a say: what becomes of it, the agent's `History` decides by its `role`."""
+
+    role: str = ""
+
+
+@dataclass(slots=True)
 class Also(Say):
     """The same message, told by another record: it gives the text, label, images and facts that the message lacks.
 
