@@ -35,9 +35,6 @@ _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to com
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
 
 
-# -- parts -------------------------------------------------------------------------------------------------------------
-
-
 def parts_of(content: object) -> list[Data]:
     """Content as a list of parts; a string is a text part, and what is neither stays readable as one."""
     items = content if isinstance(content, list) else [content]
@@ -98,9 +95,6 @@ def _media(part: Data) -> Part | None:
     return None
 
 
-# -- context -----------------------------------------------------------------------------------------------------------
-
-
 def context_label(text: str) -> str:
     """Return the label of a user's text that no person typed (note 1.6); empty for a prompt."""
     if _REMINDER.match(text):
@@ -115,9 +109,6 @@ _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
     return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
-
-
-# -- tokens ------------------------------------------------------------------------------------------------------------
 
 
 def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
@@ -138,8 +129,6 @@ def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | N
     usage = TokenUsage(read, written, hit, None, thought)
     return None if usage == _NO_FIGURES else usage
 
-
-# -- tools -------------------------------------------------------------------------------------------------------------
 
 _NAMES: dict[ToolType, str] = {
     "write": "write_file replace smart_edit edit",
@@ -294,9 +283,6 @@ def _coloured(text: str, display: object) -> list[Run]:
         else:
             runs.append(Run(place, place + 1, sgr))
     return [run for run in runs if run.sgr != Sgr()]
-
-
-# -- the agents --------------------------------------------------------------------------------------------------------
 
 
 class Tools(Agent):

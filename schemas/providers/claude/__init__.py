@@ -200,10 +200,7 @@ class Claude(Lines):
         return [place for place in found if distinct[os.path.realpath(place.path)] is place]
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The `*.jsonl` directly in each project folder, subagents' apart.
-
-        `sessions-index.json` is not trusted; it is missing or old in most places.
-        """
+        """The `*.jsonl` in each project folder, subagents' apart. `sessions-index.json` is missing or old mostly."""
         for project in entries_of(location.path, problems, is_root=True):
             for entry in entries_of(project.path, problems) if project.is_dir() else ():
                 name = entry.name
@@ -240,9 +237,7 @@ class Claude(Lines):
         return (ours + summaries) * 2 >= len(records)
 
     def is_foreword(self, records: list[Data]) -> bool:
-        """Return whether there is nothing yet but the titles of other sessions, which stand before a session's first
-        record (faults f04).
-        """
+        """Return whether there are only titles of other sessions yet, which stand before a session (faults f04)."""
         return bool(records) and all(map(_is_summary, records))
 
     # -- files beside --------------------------------------------------------------------------------------------------
@@ -358,9 +353,7 @@ class Claude(Lines):
         return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
     def _advised(self, iterations: object, name: str) -> Iterator[Item]:
-        """The calls of an advisor, which a response's own figures leave out (faults f14); its other iterations repeat
-        what those say.
-        """
+        """The calls of an advisor, which a response's figures leave out (faults f14), unlike its other iterations."""
         for at, one in enumerate(iterations if type(iterations) is list else ()):
             if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
                 yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
@@ -639,9 +632,6 @@ def notified(text: str) -> Iterator[Item]:
         yield Link(use.strip(), agent.strip())
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 def _home(env: Environment) -> Path:
     """The folder that Claude Code itself looks into: the variable is one path to it."""
     named = env.variables.get("CLAUDE_CONFIG_DIR", "")
@@ -690,9 +680,6 @@ def _is_telling(record: Data) -> bool:
 def _is_ours(record: Data) -> bool:
     named = isinstance(record.get("sessionId"), str) or isinstance(record.get("messageId"), str)
     return _is_chain(record) or (named and text_of(record.get("type")) in BOOKKEEPING)
-
-
-# -- beside a session --------------------------------------------------------------------------------------------------
 
 
 @lru_cache(64)  # it is asked for each tool use, and taking a path apart is slow

@@ -133,10 +133,7 @@ def command_label(text: str) -> str:
 
 
 def command_output(text: str) -> str:
-    """Return the output of a local command or a `!` command, standard error behind standard output.
-
-    That of a `!` command is written with XML's entities (faults f19).
-    """
+    """Return the output of a local command or a `!` command, which is written with XML's entities (faults f19)."""
     pieces = [
         unescape(inner) if name.startswith("bash") else inner
         for name in ("local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr")
@@ -145,9 +142,6 @@ def command_output(text: str) -> str:
     if pieces:
         return "\n".join(pieces)
     return "" if re.fullmatch(r"\s*(?:<([a-z-]+)>\s*</\1>\s*)+", text) else text
-
-
-# -- labels, and the text if there is more to read ---------------------------------------------------------------------
 
 
 def notification(text: str) -> tuple[str, str]:
@@ -274,9 +268,6 @@ def compaction_label(facts: Data) -> str:
     )
     label += f"{before} tokens before" if before else ""
     return label + (f"{after}{'' if before else ' tokens'} after" if after else "")
-
-
-# -- a tool use and its result (note 7) --------------------------------------------------------------------------------
 
 
 def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) -> tuple[Tool, Data]:

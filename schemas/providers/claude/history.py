@@ -208,8 +208,6 @@ class Rewinds(History):
         """Return whether the record with a uuid of that hash is in the session."""
         return name in self._nodes
 
-    # -- the queue ----------------------------------------------------------------------------------------------------
-
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Text of the queue is one message, wherever it is told: a text that somebody `typed` may have stood there.
 

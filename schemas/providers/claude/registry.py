@@ -33,9 +33,7 @@ _SPACE = re.compile(r"pid:\[\d+\]")
 
 
 def stated(agent: Agent, env: Environment) -> Iterator[Stated]:
-    """Read the registries beside the folders of projects. A file is rewritten in place, removed at an exit, and stays
-    after kill -9; the tokens beside it are not looked at.
-    """
+    """Read the registries beside the folders of projects: a file is removed at an exit, and stays after kill -9."""
     for folder in dict.fromkeys(location.path.with_name("sessions") for location in agent.locations(env)):
         for entry in entries_of(folder, [], is_root=True):
             said = object_in(Path(entry.path)) if entry.name.endswith(".json") else {}

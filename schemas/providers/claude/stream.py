@@ -183,9 +183,7 @@ class Run(History):
         return self._again.get(name, name)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """The stream's own words in those of the kit; of those held, where a turn `begins`, a text that the program
-        `inserted`, and what has `woken` the agent.
-        """
+        """The stream's words in the kit's; held are where a turn `begins`, texts `inserted`, what woke the agent."""
         here = record, number
         match item:
             case TokenUsage():  # what the response that is being written took
@@ -262,8 +260,7 @@ class Run(History):
         yield *here, Turn(begins=False, seconds=result.seconds, failed=result.failed, how=ended)
 
     def _before(self, result: Result) -> dict[str, TokenUsage]:
-        """Return the part of a resumed or forked run's `modelUsage` that comes from the session's earlier runs
-        (lab/faults/claude-6).
+        """Return the part of a resumed run's `modelUsage` that earlier runs took (lab/faults/claude-6).
 
         Nothing says so. It is one where the program waited longer for the API than it ran, more was read than the lines
         tell, and nothing was compacted.
@@ -278,9 +275,6 @@ class Run(History):
             return {}
         own = (max(a or 0, b or 0) + (c or 0) for a, b, c in zip(result.usage, live, inner, strict=True))
         return {main: total.less(TokenUsage(*own))}
-
-
-# -- the agent ---------------------------------------------------------------------------------------------------------
 
 
 class ClaudeStream(Stream, Claude):
@@ -313,8 +307,6 @@ class ClaudeStream(Stream, Claude):
 
     def setting(self, record: Data) -> Fact:
         return Fact(workspace_root=record.get("cwd"), version=record.get("claude_code_version"))
-
-    # -- lines ---------------------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         yield from super()._assistant(record)

@@ -90,8 +90,6 @@ class Codex(Lines):
     )
     copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
-    # -- files ---------------------------------------------------------------------------------------------------------
-
     told = staticmethod(locate.detect)
     find = staticmethod(locate.find)
     id_of = staticmethod(locate.file_id)
@@ -126,8 +124,6 @@ class Codex(Lines):
         """A plan that is proposed at the end of a turn is asked about, which nothing else tells."""
         proposed = not use and any(b"<proposed_plan>" in session.raw(span) for span in session.message_spans(index))
         return Wait.PLAN if proposed else None
-
-    # -- records -------------------------------------------------------------------------------------------------------
 
     # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
 

@@ -160,8 +160,6 @@ class Rollout(History):
         """For each store where the live conversation leaves it."""
         self._settled = 0
 
-    # -- the files of a thread -------------------------------------------------------------------------------------
-
     def begin(self, meta: dict[str, Any]) -> Ownership:
         """Take the thread's header."""
         self._meta, owner = meta, Ownership(meta)
@@ -196,8 +194,6 @@ class Rollout(History):
         """Return whether a name is the thread's: those of other threads stand here too."""
         return name == self.session.id
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def enter(self, record: Record, time: float | None) -> bool:
         """Tell whose a record is; a response that was counted is left out."""
         value, owner = record[3], self._owner
@@ -222,8 +218,6 @@ class Rollout(History):
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         return self._words[type(item)](record, number, item)
-
-    # -- the thread ------------------------------------------------------------------------------------------------
 
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
@@ -266,8 +260,6 @@ class Rollout(History):
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
-
-    # -- texts -----------------------------------------------------------------------------------------------------
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
@@ -323,8 +315,6 @@ class Rollout(History):
         self._prompts.clear()
         self._texts.clear()
         self._bare = -1
-
-    # -- tool uses -------------------------------------------------------------------------------------------------
 
     def _call(self, record: Record, number: int, use: Call) -> Iterator[Placed]:
         name, key = use.use_id, hash(use.use_id)
@@ -398,8 +388,6 @@ class Rollout(History):
         for thread in event.links:
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
-
-    # -- tokens ----------------------------------------------------------------------------------------------------
 
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
         count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))

@@ -147,9 +147,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-    """The sessions in a Codex folder: each thread once, at its newest file; subagents only where their parent is
-    missing.
-    """
+    """The sessions in a folder: each thread once, at its newest file; subagents only where their parent is missing."""
     base = location.path
     roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
     threads: dict[str, list[Found]] = {}
@@ -208,9 +206,7 @@ def folders_near(path: Path, home: Path | None, since: float | None, until: floa
 
 
 def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
-    """The rollouts near one in whose names an id is, the plain one before its packed copy; in few folders, not in all:
-    in those of the time when the id was made, or from then on.
-    """
+    """The rollouts with an id in their names in the folders of its time, or from then on; plain before packed."""
     if UUID.fullmatch(name):
         born = uuid_time(name)
         for folder in folders_near(path, home_of(path), born, until or born):
@@ -233,9 +229,7 @@ def find_rollout(rollout: str, path: Path) -> Path | None:
 
 
 def files_of(thread: str, path: Path) -> list[Path]:
-    """The files whose names have a thread's id (`rollout-TIME-THREAD_ROLLOUT.jsonl`), from its beginning until today,
-    the plain one of each.
-    """
+    """The files of a thread until today (`rollout-TIME-THREAD_ROLLOUT.jsonl`), the plain one of each."""
     found: dict[str, Path] = {}
     for file in _near(thread, path, time.time()):
         found.setdefault(file_id(file), file)
@@ -369,10 +363,8 @@ _STATUS = {"inProgress": Status.GOES_ON, "completed": Status.DONE, "interrupted"
 
 
 def stated(locations: list[Location]) -> Iterator[Stated]:
-    """Read the status of each thread's last turn. It names no process, and stays as it is after kill -9.
-
-    Of a large database, which would be copied whenever Codex writes, nothing is read: the rollouts, which the turns
-    were taken from, tell the same.
+    """Read the status of each thread's last turn, which names no process and stays after kill -9. A large database,
+    which would be copied whenever Codex writes, is not read: the rollouts tell the same.
     """
     from schemas.sqlite import log_of, read_database, tables_of
 

@@ -42,10 +42,7 @@ class Call(Use):
 
 
 class Thread(History):
-    """The policy that joins snapshots of an item, finds turns that begin an exchange, and recognises repeated failures.
-
-    Items are numbered anew by each process, and by some builds in each turn.
-    """
+    """The policy that joins snapshots of an item: they are numbered anew by each process, by some builds each turn."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -68,9 +65,7 @@ class Thread(History):
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """Items under their ids, as they are `now`; a `failure`, which the end of the turn says again; a notice of
-        another attempt, of which the next one takes the place.
-        """
+        """Items as they are `now`; a `failure`, which the turn's end says again; a `retry`, which replaces another."""
         match item:
             case Held(role="begins"):
                 if self._begun or not self._open:
@@ -172,9 +167,6 @@ class CodexStream(Stream):
         """The changes of files. How a file was changed is not told, but by one fork of Codex."""
         changes = map(dict_of, list_of(tool.input.get("changes")))
         return [d for c in changes for d in diff_of(text_of(c.get("path")), text_of(c.get("diff")))]
-
-
-# -- items -----------------------------------------------------------------------------------------------------------
 
 
 def _id_of(item: Data) -> str:

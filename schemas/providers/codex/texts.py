@@ -60,9 +60,7 @@ _TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
 
 
 def content_items(content: object) -> list[tuple[str, Any]]:
-    """The pieces of a message's or an output's content, one an item: ("text", str), ("image", Part), ("other", label),
-    and ("none", "") for what holds nothing to show.
-    """
+    """The pieces of content, one an item: ("text", str), ("image", Part), ("other", label), or ("none", "")."""
     return list(map(_content_item, content)) if type(content) is list else [_content_item(content)]
 
 
@@ -336,8 +334,7 @@ def status_text(status: object) -> tuple[str, str]:
 
 
 def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
-    """The segments of a `message` item of role user, developer or system, in the order of its parts, and a user's
-    images.
+    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images.
 
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """

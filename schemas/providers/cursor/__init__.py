@@ -149,8 +149,6 @@ class Cursor(Tools, Lines):
     history = Pairs
     copies = False  # a blob is named by what it holds, so that a prompt typed twice is one
 
-    # -- which sources there are -----------------------------------------------------------------------------------
-
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a folder of Cursor, each once: its newest store, or else its newest transcript."""
         stores, lone, hidden = dict[str, SessionFile](), dict[str, SessionFile](), set[str]()
@@ -220,8 +218,6 @@ class Cursor(Tools, Lines):
             return Gathered(path, lambda: self.reader(path), text, lambda: [path])
         return super().open(path, start=start)
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def read(self, record: Data) -> Iterator[Item]:
         ours, message, role = record.get(OURS), record.get("message", record), record.get("role")
         if isinstance(ours, dict) and "role" not in record:
@@ -267,8 +263,6 @@ class Cursor(Tools, Lines):
         parts = parts_of(dict_of(message).get("content"))
         return Fact(workspace_root=next(filter(None, (workspace_of(words_of(one) or "") for one in parts)), ""))
 
-    # -- beside a session ------------------------------------------------------------------------------------------
-
     def stamps(self, session: Session) -> object:
         """Return the states of the subagents' transcripts, which show a change."""
         return list(map(state_of, subagents_of(session.path)))
@@ -287,9 +281,7 @@ class Cursor(Tools, Lines):
 
 
 def _is_line(record: Data) -> bool:
-    """Return whether a record is a line of a transcript: a role and a message with content and nothing that names
-    either, or the end of a turn.
-    """
+    """Return whether a record is a transcript's: a nameless message with a role and content, or a turn's end."""
     message = dict_of(record.get("message"))
     if record.get("type") == "turn_ended":
         return isinstance(record.get("status"), str) and record.keys() <= {"type", "status", "error"}
@@ -309,9 +301,6 @@ def _first_prompt(path: Path) -> str:
     return ""
 
 
-# -- where the sessions lie, and what lies beside one (formats note 3.1) -----------------------------------------------
-
-
 def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
     """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
     for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
@@ -324,9 +313,6 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
 def read_meta(chat: str | Path) -> dict[str, Any]:
     """The `meta.json` in a chat's folder; empty where there is none."""
     return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
-
-
-# -- beside a session --------------------------------------------------------------------------------------------------
 
 
 def root_of(path: Path) -> Path | None:
@@ -352,12 +338,9 @@ def subagents_of(transcript: Path) -> list[Path]:
     ]
 
 
-# -- the workspace -----------------------------------------------------------------------------------------------------
-
-
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
-    """The directory that a chat's folder or a project's is named after: the first is the MD5 of the path, the second is
-    the path with everything but letters and digits as `-`. Empty where none is known.
+    """The directory that a chat's folder is named after, by its MD5, or a project's, by its path with `-` for all but
+    letters and digits. Empty where none is known.
     """
     projects = (one.absolute() for one in transcripts)
     slug = next((parent.parent.name for one in projects for parent in one.parents if parent.name == _TRANSCRIPTS), "")
@@ -402,9 +385,6 @@ def _descend(folder: str, rest: str, budget: list[int]) -> str:
     except OSError:
         return ""
     return next(filter(None, (_descend(path, left, budget) for _, path, left in sorted(fitting))), "")
-
-
-# -- what records hold -------------------------------------------------------------------------------------------------
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:

@@ -173,9 +173,7 @@ def _text_in(record: Data) -> str:
 
 
 def _result(record: Data) -> Iterator[Item]:
-    """The end marker, printed when all went well; a failure has one only in some builds. What its figures mean is
-    nowhere said; they are taken not to overlap.
-    """
+    """The end marker, which failures have only in some builds. Its figures are taken not to overlap: nobody says."""
     error, text, spent = record.get("error"), text_of(record.get("result")), number(record.get("duration_ms"))
     failed = record.get("is_error") is True or record.get("subtype") == "error"
     if failed:
@@ -190,9 +188,6 @@ def _result(record: Data) -> Iterator[Item]:
     seconds = spent / 1000 if spent is not None and 0 <= spent < 1e12 else None
     yield Turn(begins=False, seconds=seconds, failed=failed or None, how="failed" if failed else "finished")
     yield Skip("result")
-
-
-# -- tools -------------------------------------------------------------------------------------------------------------
 
 
 def _call(record: Data, *, over: bool) -> Call:

@@ -98,13 +98,8 @@ class Tools(Agent):
         return super().diffs(tool, answer)
 
 
-# -- results -----------------------------------------------------------------------------------------------------------
-
-
 def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: bool = False) -> Answer:
-    """A result out of its envelopes, and what Cursor's program knows of it (`highLevelToolCallResult`): facts count as
-    that has them, words as the result itself does.
-    """
+    """A result out of its envelopes, with the facts that Cursor's program knows of it (`highLevelToolCallResult`)."""
     answer = Answer(use_id, details={})
     _take(answer, said)
     words, output = answer.text, dict_of(dict_of(beside).get("output"))

@@ -51,9 +51,6 @@ _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the 
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
 
-# -- words of its own, and what a record of a log means for others ----------------------------------------------------
-
-
 @dataclass(slots=True)
 class Said(Say):
     """A text of a message; its id begins with the message's."""
@@ -184,8 +181,6 @@ class Log(History):
         settled, self._settled = self._settled, {}
         return iter(settled.items())
 
-    # -- items -----------------------------------------------------------------------------------------------------
-
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
             case Said():
@@ -288,9 +283,6 @@ def _mark(kind: Kind, text: str) -> int:
     return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
 
 
-# -- the agent ---------------------------------------------------------------------------------------------------------
-
-
 class Gemini(google.Google):
     """One file a session; subagents in files of their own."""
 
@@ -369,8 +361,6 @@ class Gemini(google.Google):
             for record in head.records[:_LOOK]
         )
 
-    # -- files -----------------------------------------------------------------------------------------------------
-
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session. Raises OSError, also for a document that is only half-written."""
         from schemas.reading import DocumentReading, LinesReading, open_file
@@ -427,8 +417,6 @@ class Gemini(google.Google):
         for name, path in found.items():
             yield Child(one_line(name, 100), path)
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
             return "$rewindTo"
@@ -458,8 +446,6 @@ class Gemini(google.Google):
             return _read_message(record)
         return _read_meta(meta)
 
-    # -- tools -----------------------------------------------------------------------------------------------------
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
         call = use.call if isinstance(use, Call) else {}
@@ -485,9 +471,6 @@ def _folders(session: Session) -> list[Path]:
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
 
 
-# -- where its files lie -----------------------------------------------------------------------------------------------
-
-
 def _is_left_over(file: SessionFile) -> bool:
     """Return whether a log holds a header and context, and no message: all its records update something else."""
     return file.size <= _MOST_LEFT_OVER and all(
@@ -500,10 +483,8 @@ def _is_left_over(file: SessionFile) -> bool:
 
 
 def project_root(path: Path) -> str | None:
-    """The project's directory of the session in a file, clean; None where nobody tells.
-
-    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash that is
-    the folder's name among those of all directories that are known.
+    """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
+    projects.json or a known directory's hash. None where nobody tells.
     """
     parents = list(path.absolute().parents)
     folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])

@@ -124,8 +124,6 @@ class Reader:
         for subject in (self.history, self.rows, self.talk, self.uses, self.tokens, self.facts):
             subject.session = session
 
-    # -- Parser ----------------------------------------------------------------------------------------------------
-
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
@@ -157,8 +155,6 @@ class Reader:
         self.settle()
         changes = [Change(Op.UPDATED, row) for row in sorted(self.rows.changed) if row < first]
         return changes + [Change(_APPENDED, row) for row in range(first, len(self.session.messages))]
-
-    # -- a record --------------------------------------------------------------------------------------------------
 
     def take(self, record: Record) -> None:
         """Read a record."""
@@ -261,8 +257,6 @@ class Reader:
             exchange.inherited = True
         self.tokens.inherit_groups(groups, source)
         self._inherited = len(messages), len(session.groups)
-
-    # -- subagents -------------------------------------------------------------------------------------------------
 
     def _child(self, name: str) -> Reader:
         """The reader of a subagent within this source."""

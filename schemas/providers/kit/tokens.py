@@ -106,9 +106,7 @@ class Tokens:
         return True
 
     def _since_last(self) -> Sequence[int]:
-        """Return the agent's messages since the last count that closed: behind the last prompt, or where there is none,
-        before it.
-        """
+        """Return the agent's messages since the last count that closed: behind the last prompt, or else before it."""
         kinds, first = self.session.messages.kind, self._closed
         start = max(first, self.session.exchanges[-1].start) if self.session.exchanges else first
         self._closed = len(kinds)
@@ -142,9 +140,7 @@ class Tokens:
         session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
 
     def inherit_groups(self, first: int, source: str) -> None:
-        """Let the groups from `first` on be copies from another session; those named after this one are named after
-        that.
-        """
+        """Let the groups from `first` on be another session's, also by name."""
         session, groups = self.session, self.session.groups
         self._last = -1, _NOTHING
         for group in range(first, len(groups)):

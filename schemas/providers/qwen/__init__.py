@@ -173,8 +173,6 @@ class Qwen(google.Google):
         in_home = len(parents) > 3 and (parents[0].name, parents[2].name) == ("chats", "projects")
         return moved_home("QWEN_HOME", parents[3] if in_home else None, [self.locations(env)[0].path])
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def type(self, record: Data) -> str:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
         return subtype or (f"{kind} (empty)" if kind in _TALK else kind or "(no type)")
@@ -306,14 +304,10 @@ class Qwen(google.Google):
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
-    # -- tools -----------------------------------------------------------------------------------------------------
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, or a result without one, with its id."""
         tool, facts = super().tool(use, answer, path)
         return tool, facts if use.name or answer is None else {"toolUseId": clean(answer.use_id)}
-
-    # -- subagents beside ------------------------------------------------------------------------------------------
 
     def stamps(self, session: Session) -> object:
         """Return the state of the folder of subagents, which shows a change."""
@@ -359,9 +353,6 @@ def _look(path: Path) -> tuple[str | None, str]:
         if record[3].get("type") == "user":
             return agent, _read_prompt(record[3]).typed
     return agent, ""
-
-
-# -- what records hold -------------------------------------------------------------------------------------------------
 
 
 class _Prompt(NamedTuple):
