@@ -116,6 +116,7 @@ _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
+_FIGURES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -195,7 +196,8 @@ class Claude(Lines):
         found += [Location(path, "a home beside ~/.claude") for path in siblings]
         if env.platform == "darwin":
             desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
-            found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
+            deeper = ("*/" * depth + ".claude/projects" for depth in range(6))
+            found += [Location(path, "Claude Desktop") for one in deeper for path in sorted(desktop.glob(one))]
         distinct = {os.path.realpath(place.path): place for place in reversed(found)}
         return [place for place in found if distinct[os.path.realpath(place.path)] is place]
 
@@ -318,8 +320,12 @@ class Claude(Lines):
                 self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
             if (figures := self._served[2]) is not None:
                 yield Count(figures, name, self._served[3])
-            if usage.get("iterations"):
-                yield from self._advised(usage["iterations"], name)
+            # Of an advisor's calls alone the response's own figures say nothing (faults f14).
+            iterations = usage.get("iterations")
+            for at, one in enumerate(iterations if type(iterations) is list else ()):
+                advised = type(one) is dict and one.get("type") == "advisor_message"
+                if advised and (more := self.usage_of(one)) is not None:
+                    yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def _block(self, block: object, name: str, model: str) -> Item | None:
         """A block of response `name`. Later lines may repeat it."""
@@ -352,29 +358,16 @@ class Claude(Lines):
             return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
         return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
-    def _advised(self, iterations: object, name: str) -> Iterator[Item]:
-        """The calls of an advisor, which a response's figures leave out (faults f14), unlike its other iterations."""
-        for at, one in enumerate(iterations if type(iterations) is list else ()):
-            if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
-                yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
-
     def usage_of(self, usage: Data) -> TokenUsage | None:
         """The figures of a call, which do not overlap; None if there is not one of them."""
-        get = usage.get
-        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
-        written = as_count(get("cache_creation_input_tokens"))
-        if type(kept) is dict:
-            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-            if written is None:
-                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-        if type(details) is dict:
-            reasoning = as_count(details.get("thinking_tokens"))
-        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
-        read = as_count(get("cache_read_input_tokens"))
-        if given is None and said is None and read is None and written is None:
+        kept, thought = dict_of(usage.get("cache_creation")), dict_of(usage.get("output_tokens_details"))
+        given, said, read, written = (as_count(usage.get(name)) for name in _FIGURES)
+        hour, minutes = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(kept.get("ephemeral_5m_input_tokens"))
+        if written is None and not hour is minutes is None:
+            written = (hour or 0) + (minutes or 0)
+        if given is said is read is written is None:
             return None
-        return TokenUsage(given, said, read, written, reasoning, hour)
+        return TokenUsage(given, said, read, written, as_count(thought.get("thinking_tokens")), hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
         """Read a text that Claude Code wrote in the model's place: an API error, or a note."""
@@ -642,16 +635,6 @@ def _expand(text: str, home: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         return home / text[2:]
     return Path(text)
-
-
-def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
-    """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
-    if (projects := base / ".claude" / "projects").is_dir():
-        yield projects
-    elif depth:
-        for entry in entries_of(base, [], is_root=True):
-            if entry.is_dir():
-                yield from _desktop_projects(Path(entry.path), depth - 1)
 
 
 def _is_summary(record: Data) -> bool:

@@ -425,12 +425,13 @@ class ClaudeStream(Stream, Claude):
         yield Skip("result")
 
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
+        info = dict_of(record.get("rate_limit_info"))
         if kind != "rate_limit_event":
             yield Say(Kind.UNKNOWN, label=self.type(record))
-            return
-        info = dict_of(record.get("rate_limit_info"))
-        limited = text_of(info.get("status")) not in ("allowed", "")
-        yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
+        elif text_of(info.get("status")) in ("allowed", ""):
+            yield Skip(kind)
+        else:
+            yield Say(Kind.NOTE, label=_limit_label(info))
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -468,16 +469,13 @@ def _hook(record: Data) -> Item:
 
 def _limit_label(info: Data) -> str:
     """Return `Rate limit is near (five hour), 91% used`."""
-    status, kind, used = (
-        text_of(info.get("status")),
-        text_of(info.get("rateLimitType")),
-        number(info.get("utilization")),
-    )
+    status, kind = text_of(info.get("status")), text_of(info.get("rateLimitType"))
     words = {"rejected": "Rate limit reached", "allowed_warning": "Rate limit is near"}
     label = words.get(status, f"Rate limit: {one_line(status, 60)}")
     label += f" ({one_line(kind, 60).replace('_', ' ')})" if kind else ""
-    known = used is not None and 0 <= used <= 1000
-    return f"{label}, {used * 100 if used <= 1 else used:.0f}% used" if known and used is not None else label
+    if (used := number(info.get("utilization"))) is None or not 0 <= used <= 1000:
+        return label
+    return f"{label}, {used * 100 if used <= 1 else used:.0f}% used"
 
 
 STREAM = ClaudeStream()
