@@ -363,9 +363,9 @@ class Claude(Lines):
         kept, thought = dict_of(usage.get("cache_creation")), dict_of(usage.get("output_tokens_details"))
         given, said, read, written = (as_count(usage.get(name)) for name in _FIGURES)
         hour, minutes = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(kept.get("ephemeral_5m_input_tokens"))
-        if written is None and not hour is minutes is None:
+        if written is None and (hour, minutes) != (None, None):
             written = (hour or 0) + (minutes or 0)
-        if given is said is read is written is None:
+        if {given, said, read, written} == {None}:
             return None
         return TokenUsage(given, said, read, written, as_count(thought.get("thinking_tokens")), hour)
 

@@ -17,8 +17,8 @@ from schemas.providers.codex.header import UUID, Ownership, facts_of, of_subagen
 from schemas.providers.codex.items import EVENT, ITEM
 from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
 from schemas.providers.codex.tools import SCRIPTS, Call
-from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Link, Say, Skip, Task, Turn
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Held, Link, Say, Skip, Task, Turn
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, text_of
 
@@ -135,7 +135,7 @@ class Rollout(History):
         self._row = self._bare = self._thinking = self._instructed = -1
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
-        self._model = self._goal = ""
+        self._model, self._goal = "", ("", "")
         self._place = "", ""
         """The model and the directory that were told last."""
         self._uses: dict[int, int] = {}
@@ -150,10 +150,9 @@ class Rollout(History):
         """Uses that only an event told until now."""
         self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
-            items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
-            items.Header: self._header, Call: self._call, Result: self._result, items.Event: self._event,
-            items.Border: self._border, items.Round: self._round,
+            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
+            items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
+            items.Event: self._event, items.Border: self._border, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
@@ -244,19 +243,24 @@ class Rollout(History):
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
-    def _goal_set(self, record: Record, number: int, goal: items.Goal) -> Iterator[Placed]:
-        state = f"{goal.text}\n{goal.label}"
-        yield record, number, Skip("thread_goal_updated") if state == self._goal else goal
-        self._goal = state
+    def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
+        """A goal, which is written again with every count of its tokens, or one of the instructions before a turn."""
+        if say.role == "goal":
+            goal, self._goal = self._goal, (say.text, say.label)
+            yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+        else:
+            say.row = self._row if self._row == self._instructed else -1
+            yield record, number, say
+            self._instructed = self._row
 
     def _border(self, record: Record, number: int, border: items.Border) -> Iterator[Placed]:
         if not border.begins:
             seconds = border.seconds if self._in_turn else None
-            yield record, number, Turn(begins=False, seconds=seconds, failed=border.stopped or None)
+            yield record, number, Turn(begins=False, seconds=seconds, failed=border.failed)
             self._in_turn = self._prompted = False
             return
-        if not (self._in_turn and border.turn and border.turn == self._spent.turn):
-            self._spent.begin_turn(border.turn)
+        if not (self._in_turn and border.how and border.how == self._spent.turn):
+            self._spent.begin_turn(border.how)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
@@ -278,11 +282,6 @@ class Rollout(History):
         texts.note(key, self._row, say.source)
         if say.plan:
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
-
-    def _instruction(self, record: Record, number: int, say: items.Instruction) -> Iterator[Placed]:
-        say.row = self._row if self._row == self._instructed else -1
-        yield record, number, say
-        self._instructed = self._row
 
     def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
         if mail.recipient and not self._prompted and mail.recipient == of_subagent(self._meta, "agent_path"):
