@@ -47,6 +47,10 @@ class TokenUsage(NamedTuple):
     def __add__(self, other: TokenUsage) -> TokenUsage:  # type: ignore[override]  # sums, does not join
         return TokenUsage(*map(_add, self, other))
 
+    def less(self, other: TokenUsage) -> TokenUsage:
+        """The rest of each piece without the other's, at least 0; None stays None."""
+        return TokenUsage(*(n and max(0, n - (o or 0)) for n, o in zip(self, other, strict=True)))
+
     def largest(self, other: TokenUsage) -> TokenUsage:
         """The larger figure of each piece: Claude Code repeats usage on every line of a message (formats note 6)."""
         return TokenUsage(*map(_max, self, other))

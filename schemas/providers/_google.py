@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
 
-from schemas.clean import Run, Sgr, as_json, clean, clean_styled, clean_value
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified
+from schemas.clean import Run, Sgr, as_json, clean
+from schemas.diffs import FileDiff, from_unified, path_asked
 from schemas.message import Part, Tool, ToolStatus, ToolType
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.words import Answer, Use
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, text_of
+from schemas.values import dict_of, given, list_of, text_of
 
 SUMMARY = "Summary of the earlier conversation"
 _CONTEXTS = {
@@ -29,22 +33,6 @@ _NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
-
-
-class Google(Lines):
-    """The declarations that both agents share."""
-
-    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
-    listing = Listing()
-    uuids = True
-    copies = False  # a record that is written again may bring back what was taken back
-    reuses = True
-
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
-
-
-# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 def parts_of(content: object) -> list[Data]:
@@ -107,9 +95,6 @@ def _media(part: Data) -> Part | None:
     return None
 
 
-# -- context -----------------------------------------------------------------------------------------------------------
-
-
 def context_label(text: str) -> str:
     """Return the label of a user's text that no person typed (note 1.6); empty for a prompt."""
     if _REMINDER.match(text):
@@ -124,9 +109,6 @@ _SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
     return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
-
-
-# -- tokens ------------------------------------------------------------------------------------------------------------
 
 
 def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
@@ -147,8 +129,6 @@ def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | N
     usage = TokenUsage(read, written, hit, None, thought)
     return None if usage == _NO_FIGURES else usage
 
-
-# -- tools -------------------------------------------------------------------------------------------------------------
 
 _NAMES: dict[ToolType, str] = {
     "write": "write_file replace smart_edit edit",
@@ -173,14 +153,6 @@ _FOOTERS = ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Err
 _HEX = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
 _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
-
-
-def tool_type(name: str) -> ToolType:
-    """SessionData's classification; a tool of an MCP server is generic, as with the other agents."""
-    return TYPES.get(name, "generic" if name.startswith("mcp_") or "__" in name else "unknown")
-
-
-# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def read_result(
@@ -253,9 +225,6 @@ def _status(word: object, text: str, failed: bool, found: bool, code: int | None
     return ToolStatus.BACKGROUND if _BACKGROUND.match(text) else ToolStatus.OK
 
 
-# -- what the agent's screen showed ------------------------------------------------------------------------------------
-
-
 def display_text(display: object) -> str:
     """A `resultDisplay` as text; empty for a diff, which is shown as one."""
     if isinstance(display, str):
@@ -316,41 +285,45 @@ def _coloured(text: str, display: object) -> list[Run]:
     return [run for run in runs if run.sgr != Sgr()]
 
 
-# -- a tool use --------------------------------------------------------------------------------------------------------
+class Tools(Agent):
+    """The tools of both agents, in files and in what they print; a result's `details` are what `read_result` takes."""
 
+    tools, foreign, listing = TYPES, "^mcp_|__", Listing()
+    reuses = True
+    shows: ClassVar[bool] = False
+    """Whether a use that failed shows what the screen told of it, too."""
 
-def make_tool(name: str, use_id: str, asked: object, *told: object, shows: bool = False) -> Tool:
-    """A tool use with all that is known of it, clean; `told` is what `read_result` takes behind the name."""
-    text, ended, code = read_result(name, *told, shows=shows)
-    result, display = (*told, None, None)[:2]
-    tool = Tool(clean(name) or "(unnamed tool)", tool_type(name), clean(use_id), clean_value(dict_of(asked)))
-    tool.text, tool.runs = clean_styled(text)
-    tool.runs = tool.runs or _coloured(tool.text, display)
-    tool.status, tool.exit_code = ended, code
-    inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
-    tool.images = [image for content in (result, *inner) for image in media_in(content)]
-    if ended in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
-        tool.diffs = _diffs_of(name, dict_of(asked), display)
-    if ended is not ToolStatus.PENDING:
+    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
+        """A tool use with all that is known of it."""
+        result, display, _ = details = (*(answer.details if answer is not None else ()), None, None, None)[:3]
+        text, ended, code = read_result(use.name, *details, shows=self.shows)
+        inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
+        images = [image for content in (result, *inner) for image in media_in(content)]
+        known = Answer("", text, ended, code, images=images, details=details)
+        tool, facts = super().tool(use, known, path)
+        tool.runs = tool.runs or _coloured(tool.text, display)
         tool.output = {"content": tool.text, "is_error": ended in (ToolStatus.ERROR, ToolStatus.DENIED)}
-        tool.output |= {} if code is None else {"exit_code": code}
-    return tool
+        tool.output = None if ended is ToolStatus.PENDING else tool.output | given(exit_code=code)
+        return tool, facts
 
-
-def _diffs_of(name: str, asked: Data, display: object) -> list[FileDiff]:
-    """Return the changes of a tool: the agent's own diff, else the text it was asked to write."""
-    data = dict_of(display)
-    path = text_of(data.get("filePath")) or text_of(asked.get("file_path")) or text_of(asked.get("path"))
-    path = path or text_of(data.get("fileName"))
-    patch = data.get("fileDiff")
-    # Qwen Code replaces a diff over 50,000 characters by a made-up one of two lines (note 2.2).
-    if isinstance(patch, str) and not data.get("fileDiffTruncated", data.get("truncatedForSession")):
+    def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
+        """Return the changes of a tool: the agent's own diff, else the text it was asked to write."""
+        data = dict_of(answer.details[1]) if answer is not None else {}
+        patch = data.get("fileDiff")
+        # Qwen Code replaces a diff over 50,000 characters by a made-up one of two lines (note 2.2).
+        if not isinstance(patch, str) or data.get("fileDiffTruncated", data.get("truncatedForSession")):
+            return super().diffs(tool, answer)
+        if tool.status not in (ToolStatus.OK, ToolStatus.PENDING):  # a refused or failed edit changed nothing
+            return []
         is_new = data["isNewFile"] is True if "isNewFile" in data else data.get("originalContent", "") is None
+        path = text_of(data.get("filePath")) or path_asked(tool.input) or text_of(data.get("fileName"))
         diff = from_unified(path, patch, "add" if is_new else "update")
         return [diff] if diff.hunks or not patch.strip() else []
-    if tool_type(name) != "write" or not path:
-        return []
-    old, new, content = asked.get("old_string"), asked.get("new_string"), asked.get("content")
-    if isinstance(old, str) and isinstance(new, str):
-        return [from_strings(path, old, new)]
-    return [added_file(path, content)] if isinstance(content, str) else []
+
+
+class Google(Tools, Lines):
+    """The declarations that both agents' files share."""
+
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    uuids = True
+    copies = False  # a record that is written again may bring back what was taken back

@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.protobuf import decode
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.store import decode
 from tests.fixtures.cursor.stores import Builder, agent, harbour, num, put, user, varint
 from tests.schemas.conformance import assert_builds_clean, assert_sums, whole
 

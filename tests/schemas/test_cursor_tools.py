@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from schemas.message import Tool
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.tools import tool_type
 from tests.schemas.conformance import assert_clean
 
 TABLE = {
@@ -41,7 +40,7 @@ def make_tool(
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in TABLE.items() for name in names.split()])
 def test_every_tool_has_the_tables_type(kind, name):
-    assert tool_type(name) == kind
+    assert PROVIDER.tool_type(name) == kind
     assert make_tool(f"functions.{name}", {}).type == kind
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,18 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
-from schemas.message import ToolStatus
-from schemas.providers._google import (
-    display_text,
-    make_tool,
-    normalised,
-    parts_of,
-    read_result,
-    said_text,
-    tool_type,
-)  # fmt: skip
+from schemas.message import Tool, ToolStatus
+from schemas.providers._google import Google, display_text, normalised, parts_of, read_result, said_text
+from schemas.providers.kit.words import Answer, Use
 from schemas.usage import TokenUsage
-from schemas.values import when
+from schemas.values import dict_of, when
 from tests.schemas.conformance import assert_clean
 
 PATCH = "Index: a.py\n===\n--- a.py\tCurrent\n+++ a.py\tProposed\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n"
@@ -28,6 +22,11 @@ PATCH = "Index: a.py\n===\n--- a.py\tCurrent\n+++ a.py\tProposed\n@@ -1,2 +1,2 @
 
 def answered(output: Any, **more: Any) -> list[Any]:
     return [{"functionResponse": {"id": "t", "name": "n", "response": {"output": output}, **more}}]
+
+
+def make_tool(name: str, use_id: str, asked: Any, *told: Any) -> Tool:
+    use, answer = Use(name=name, use_id=use_id, input=dict_of(asked)), Answer("", details=told)
+    return Google().tool(use, answer, Path())[0]
 
 
 def shell(text: str) -> Any:
@@ -94,6 +93,7 @@ def test_status(result: Any, status: Any, expected: ToolStatus) -> None:
 
 
 def test_types() -> None:
+    tool_type = Google().tool_type
     assert [tool_type(n) for n in ("replace", "read_file", "grep_search", "run_shell_command", "write_todos")] == [
         "write", "read", "search", "shell", "task",
     ]  # fmt: skip

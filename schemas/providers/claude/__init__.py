@@ -18,17 +18,7 @@ from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_structured_patch
 from schemas.folders import entries_of, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
-from schemas.provider import (
-    HEAD_BYTES,
-    Environment,
-    Format,
-    Head,
-    Location,
-    Problem,
-    Retention,
-    SessionFile,
-    moved_home,
-)
+from schemas.provider import HEAD_BYTES, Format, Location, Retention, SessionFile, moved_home
 from schemas.providers.claude import registry
 from schemas.providers.claude.classify import (
     UserLine,
@@ -45,8 +35,7 @@ from schemas.providers.claude.classify import (
     tag,
     typed_text,
 )
-from schemas.providers.claude.history import BELOW, TAKEN_BACK, Held, Rewinds, is_result
-from schemas.providers.claude.published import PUBLISHED
+from schemas.providers.claude.history import BELOW, TAKEN_BACK, Rewinds, is_result
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
@@ -56,6 +45,7 @@ from schemas.providers.kit.words import (
     Child,
     Count,
     Fact,
+    Held,
     Item,
     Link,
     Piece,
@@ -73,7 +63,7 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
 
 if TYPE_CHECKING:
-    from schemas.provider import Reading
+    from schemas.provider import Environment, Head, Problem, Reading
     from schemas.session import Session
 
 
@@ -126,6 +116,7 @@ _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
+_FIGURES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -166,7 +157,7 @@ class Claude(Lines):
     copies, recount, answers = False, "largest", "first"  # its history tells copies by their uuids
     listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
-    published, running, stated = PUBLISHED, registry.RUNNING, registry.stated
+    published, running, stated = registry.PUBLISHED, registry.RUNNING, registry.stated
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
@@ -205,15 +196,13 @@ class Claude(Lines):
         found += [Location(path, "a home beside ~/.claude") for path in siblings]
         if env.platform == "darwin":
             desktop = env.home / "Library" / "Application Support" / "Claude" / "local-agent-mode-sessions"
-            found += [Location(path, "Claude Desktop") for path in _desktop_projects(desktop)]
+            deeper = ("*/" * depth + ".claude/projects" for depth in range(6))
+            found += [Location(path, "Claude Desktop") for one in deeper for path in sorted(desktop.glob(one))]
         distinct = {os.path.realpath(place.path): place for place in reversed(found)}
         return [place for place in found if distinct[os.path.realpath(place.path)] is place]
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """The `*.jsonl` directly in each project folder, subagents' apart.
-
-        `sessions-index.json` is not trusted; it is missing or old in most places.
-        """
+        """The `*.jsonl` in each project folder, subagents' apart. `sessions-index.json` is missing or old mostly."""
         for project in entries_of(location.path, problems, is_root=True):
             for entry in entries_of(project.path, problems) if project.is_dir() else ():
                 name = entry.name
@@ -250,9 +239,7 @@ class Claude(Lines):
         return (ours + summaries) * 2 >= len(records)
 
     def is_foreword(self, records: list[Data]) -> bool:
-        """Return whether there is nothing yet but the titles of other sessions, which stand before a session's first
-        record (faults f04).
-        """
+        """Return whether there are only titles of other sessions yet, which stand before a session (faults f04)."""
         return bool(records) and all(map(_is_summary, records))
 
     # -- files beside --------------------------------------------------------------------------------------------------
@@ -333,8 +320,12 @@ class Claude(Lines):
                 self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
             if (figures := self._served[2]) is not None:
                 yield Count(figures, name, self._served[3])
-            if usage.get("iterations"):
-                yield from self._advised(usage["iterations"], name)
+            # Of an advisor's calls alone the response's own figures say nothing (faults f14).
+            iterations = usage.get("iterations")
+            for at, one in enumerate(iterations if type(iterations) is list else ()):
+                advised = type(one) is dict and one.get("type") == "advisor_message"
+                if advised and (more := self.usage_of(one)) is not None:
+                    yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def _block(self, block: object, name: str, model: str) -> Item | None:
         """A block of response `name`. Later lines may repeat it."""
@@ -367,31 +358,16 @@ class Claude(Lines):
             return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
         return Say(Kind.UNKNOWN, as_json(block), f"assistant block {one_line(str(block.get('type')), 80)}")
 
-    def _advised(self, iterations: object, name: str) -> Iterator[Item]:
-        """The calls of an advisor, which a response's own figures leave out (faults f14); its other iterations repeat
-        what those say.
-        """
-        for at, one in enumerate(iterations if type(iterations) is list else ()):
-            if type(one) is dict and one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
-                yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
-
     def usage_of(self, usage: Data) -> TokenUsage | None:
         """The figures of a call, which do not overlap; None if there is not one of them."""
-        get = usage.get
-        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
-        written = as_count(get("cache_creation_input_tokens"))
-        if type(kept) is dict:
-            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-            if written is None:
-                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-        if type(details) is dict:
-            reasoning = as_count(details.get("thinking_tokens"))
-        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
-        read = as_count(get("cache_read_input_tokens"))
-        if given is None and said is None and read is None and written is None:
+        kept, thought = dict_of(usage.get("cache_creation")), dict_of(usage.get("output_tokens_details"))
+        given, said, read, written = (as_count(usage.get(name)) for name in _FIGURES)
+        hour, minutes = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(kept.get("ephemeral_5m_input_tokens"))
+        if written is None and (hour, minutes) != (None, None):
+            written = (hour or 0) + (minutes or 0)
+        if {given, said, read, written} == {None}:
             return None
-        return TokenUsage(given, said, read, written, reasoning, hour)
+        return TokenUsage(given, said, read, written, as_count(thought.get("thinking_tokens")), hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
         """Read a text that Claude Code wrote in the model's place: an API error, or a note."""
@@ -481,8 +457,8 @@ class Claude(Lines):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
 
-    def tool_type(self, name: str) -> ToolType:
-        return self.tools.get(name.lower(), "unknown")
+    def tool_type(self, name: str, otherwise: ToolType = "unknown") -> ToolType:
+        return self.tools.get(name.lower(), otherwise)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result: `toolUseResult` says more than the model got."""
@@ -649,9 +625,6 @@ def notified(text: str) -> Iterator[Item]:
         yield Link(use.strip(), agent.strip())
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 def _home(env: Environment) -> Path:
     """The folder that Claude Code itself looks into: the variable is one path to it."""
     named = env.variables.get("CLAUDE_CONFIG_DIR", "")
@@ -662,16 +635,6 @@ def _expand(text: str, home: Path) -> Path:
     if text == "~" or text.startswith(("~/", "~\\")):
         return home / text[2:]
     return Path(text)
-
-
-def _desktop_projects(base: Path, depth: int = 5) -> Iterator[Path]:
-    """The `.claude/projects` below Claude Desktop's sessions; the base itself is no such folder."""
-    if (projects := base / ".claude" / "projects").is_dir():
-        yield projects
-    elif depth:
-        for entry in entries_of(base, [], is_root=True):
-            if entry.is_dir():
-                yield from _desktop_projects(Path(entry.path), depth - 1)
 
 
 def _is_summary(record: Data) -> bool:
@@ -700,9 +663,6 @@ def _is_telling(record: Data) -> bool:
 def _is_ours(record: Data) -> bool:
     named = isinstance(record.get("sessionId"), str) or isinstance(record.get("messageId"), str)
     return _is_chain(record) or (named and text_of(record.get("type")) in BOOKKEEPING)
-
-
-# -- beside a session --------------------------------------------------------------------------------------------------
 
 
 @lru_cache(64)  # it is asked for each tool use, and taking a path apart is slow

@@ -133,10 +133,7 @@ def command_label(text: str) -> str:
 
 
 def command_output(text: str) -> str:
-    """Return the output of a local command or a `!` command, standard error behind standard output.
-
-    That of a `!` command is written with XML's entities (faults f19).
-    """
+    """Return the output of a local command or a `!` command, which is written with XML's entities (faults f19)."""
     pieces = [
         unescape(inner) if name.startswith("bash") else inner
         for name in ("local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr")
@@ -145,9 +142,6 @@ def command_output(text: str) -> str:
     if pieces:
         return "\n".join(pieces)
     return "" if re.fullmatch(r"\s*(?:<([a-z-]+)>\s*</\1>\s*)+", text) else text
-
-
-# -- labels, and the text if there is more to read ---------------------------------------------------------------------
 
 
 def notification(text: str) -> tuple[str, str]:
@@ -268,15 +262,9 @@ def compaction_label(facts: Data) -> str:
     """Return the label of a compaction: `Compacted (auto), 170,000 tokens before, 8,000 after`."""
     trigger = facts.get("trigger")
     label = f"Compacted ({one_line(trigger, 40)})" if isinstance(trigger, str) else "Compacted"
-    before, after = (
-        f", {n:,}" if (n := whole(facts.get(key))) is not None and 0 < n < 1 << 62 else ""
-        for key in ("preTokens", "postTokens")
-    )
-    label += f"{before} tokens before" if before else ""
-    return label + (f"{after}{'' if before else ' tokens'} after" if after else "")
-
-
-# -- a tool use and its result (note 7) --------------------------------------------------------------------------------
+    counts = ((whole(facts.get(key)) or 0, when) for key, when in (("preTokens", "before"), ("postTokens", "after")))
+    known = [f"{n:,} tokens {when}" for n, when in counts if 0 < n < 1 << 62]
+    return ", ".join([label, *known[:1], *(one.replace(" tokens", "") for one in known[1:])])
 
 
 def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) -> tuple[Tool, Data]:
@@ -295,7 +283,9 @@ def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) ->
         block, extra, record = answer.details or ({"content": answer.text}, None, Data())
         details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
         _take_result(tool, block, details, meta.get("structuredContent"), folder, facts)
-        tool.status, tool.seconds = answer.status, _seconds(details)
+        spans = (number(details.get(key)) for key in ("durationMs", "totalDurationMs"))
+        spent = next((span / 1000 for span in spans if span is not None), number(details.get("durationSeconds")))
+        tool.status, tool.seconds = answer.status, spent if spent is not None and 0 <= spent < 1e12 else None
         facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
     return tool, facts
 
@@ -414,10 +404,3 @@ def _read_spilled(folder: Path, name: str) -> str | None:
     data = bytes_in(path, _MOST_SPILLED + 1)
     text = data[:_MOST_SPILLED].decode("utf-8", "replace")
     return text if len(data) <= _MOST_SPILLED else text + "\n… (cut at 16 MiB)"
-
-
-def _seconds(details: Data) -> float | None:
-    for key, unit in (("durationMs", 1000.0), ("totalDurationMs", 1000.0), ("durationSeconds", 1.0)):
-        if (value := number(details.get(key))) is not None and 0 <= value < 1e12:
-            return value / unit
-    return None

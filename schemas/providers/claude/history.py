@@ -15,7 +15,7 @@ from schemas.clean import one_line
 from schemas.message import Kind
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Say
+from schemas.providers.kit.words import Held, Say
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -31,22 +31,6 @@ _LAST_FACTS = {
 }  # fmt: skip
 """What the last record says of the session, and its name among the metadata."""
 _MOST_QUEUED = 1000
-
-
-# -- words of its own --------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Held(Say):
-    """A message in which other records have a say: a text that somebody `typed`, which may have stood in the queue, an
-    operation of that; else the message that the record becomes if a later record says so. In a stream: a text that
-    the program `inserted`, what has `woken` the agent, and where its turn `begins`.
-    """
-
-    role: str = ""
-
-
-# -- the policy --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -224,10 +208,11 @@ class Rewinds(History):
         """Return whether the record with a uuid of that hash is in the session."""
         return name in self._nodes
 
-    # -- the queue ----------------------------------------------------------------------------------------------------
-
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """Text of the queue is one message, wherever it is told."""
+        """Text of the queue is one message, wherever it is told: a text that somebody `typed` may have stood there.
+
+        A text without a role is what its record becomes if a later one says so.
+        """
         match item.role:
             case "typed":
                 mark, is_prompt = hash(item.text.strip()), item.kind is Kind.PROMPT

@@ -1,4 +1,4 @@
-"""The registry of running sessions of Claude Code, a file a process (formats/found-live.md 3)."""
+"""Claude Code's registry of running sessions, a file a process (formats/found-live.md 3), and its names in formats."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemas.folders import entries_of
 from schemas.providers.kit.files import object_in
+from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.values import text_of, when, whole
 
@@ -32,9 +33,7 @@ _SPACE = re.compile(r"pid:\[\d+\]")
 
 
 def stated(agent: Agent, env: Environment) -> Iterator[Stated]:
-    """Read the registries beside the folders of projects. A file is rewritten in place, removed at an exit, and stays
-    after kill -9; the tokens beside it are not looked at.
-    """
+    """Read the registries beside the folders of projects: a file is removed at an exit, and stays after kill -9."""
     for folder in dict.fromkeys(location.path.with_name("sessions") for location in agent.locations(env)):
         for entry in entries_of(folder, [], is_root=True):
             said = object_in(Path(entry.path)) if entry.name.endswith(".json") else {}
@@ -48,3 +47,25 @@ def stated(agent: Agent, env: Environment) -> Iterator[Stated]:
                     session, pid, int(start) if start.isdecimal() else 0, space[0] if space else "", status, wait,
                     when(said.get("statusUpdatedAt")), note,
                 )  # fmt: skip
+
+
+_SCAFFOLD = (
+    "<command-name>", "<command-message>", "<command-args>", "<local-command-stdout>", "<local-command-stderr>",
+    "<local-command-caveat>", "[Request interrupted by user",
+)  # fmt: skip
+"""How messages begin that the program writes in a person's name."""
+PUBLISHED = Published(
+    names=("claude-code",),
+    source="claude-code",
+    categories=categories(
+        file_read="Read",
+        file_write="Write Edit MultiEdit NotebookEdit",
+        file_search="Glob Grep",
+        shell="Bash",
+        network="WebFetch WebSearch",
+        delegation="Task Agent",
+    ),
+    by_block=True,
+    untyped=re.compile(rf"^(?:{'|'.join(map(re.escape, _SCAFFOLD))})|<TEXTBLOCK>|(?i:warmup)"),
+    steps="claude.steps:ClaudeSource",
+)

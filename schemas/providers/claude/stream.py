@@ -15,11 +15,10 @@ from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
 from schemas.providers.claude import USES, Claude, model_usage
 from schemas.providers.claude.classify import UserLine, classify, retry_label, system_says
-from schemas.providers.claude.history import Held
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.blocks import images_in, texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Total, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Piece, Say, Skip, Total, Turn, Use
 from schemas.usage import TokenUsage, total_usage
 from schemas.values import dict_of, list_of, number, text_of, whole
 
@@ -184,7 +183,7 @@ class Run(History):
         return self._again.get(name, name)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """The stream's own words in those of the kit."""
+        """The stream's words in the kit's; held are where a turn `begins`, texts `inserted`, what woke the agent."""
         here = record, number
         match item:
             case TokenUsage():  # what the response that is being written took
@@ -242,9 +241,7 @@ class Run(History):
             self._earlier = self._before(result)
         if result.models:
             for name, usage in result.models.items():
-                before = self._earlier.get(name, TokenUsage())
-                own = (n and n - (b or 0) for n, b in zip(usage, before, strict=True))
-                yield *here, Total(TokenUsage(*own), name)
+                yield *here, Total(usage.less(self._earlier.get(name, TokenUsage())), name)
         elif result.usage is not None:
             self._sum = result.usage if self._sum is None else self._sum + result.usage
             yield *here, Total(self._sum, "")
@@ -263,8 +260,7 @@ class Run(History):
         yield *here, Turn(begins=False, seconds=result.seconds, failed=result.failed, how=ended)
 
     def _before(self, result: Result) -> dict[str, TokenUsage]:
-        """Return the part of a resumed or forked run's `modelUsage` that comes from the session's earlier runs
-        (lab/faults/claude-6).
+        """Return the part of a resumed run's `modelUsage` that earlier runs took (lab/faults/claude-6).
 
         Nothing says so. It is one where the program waited longer for the API than it ran, more was read than the lines
         tell, and nothing was compacted.
@@ -278,10 +274,7 @@ class Run(History):
         if (total.context or 0) <= (live.context or 0) + (inner.context or 0):
             return {}
         own = (max(a or 0, b or 0) + (c or 0) for a, b, c in zip(result.usage, live, inner, strict=True))
-        return {main: TokenUsage(*(n and max(0, n - o) for n, o in zip(total, own, strict=True)))}
-
-
-# -- the agent ---------------------------------------------------------------------------------------------------------
+        return {main: total.less(TokenUsage(*own))}
 
 
 class ClaudeStream(Stream, Claude):
@@ -314,8 +307,6 @@ class ClaudeStream(Stream, Claude):
 
     def setting(self, record: Data) -> Fact:
         return Fact(workspace_root=record.get("cwd"), version=record.get("claude_code_version"))
-
-    # -- lines ---------------------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         yield from super()._assistant(record)
@@ -434,12 +425,13 @@ class ClaudeStream(Stream, Claude):
         yield Skip("result")
 
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
+        info = dict_of(record.get("rate_limit_info"))
         if kind != "rate_limit_event":
             yield Say(Kind.UNKNOWN, label=self.type(record))
-            return
-        info = dict_of(record.get("rate_limit_info"))
-        limited = text_of(info.get("status")) not in ("allowed", "")
-        yield Say(Kind.NOTE, label=_limit_label(info)) if limited else Skip(kind)
+        elif text_of(info.get("status")) in ("allowed", ""):
+            yield Skip(kind)
+        else:
+            yield Say(Kind.NOTE, label=_limit_label(info))
 
 
 # -- parts of lines ----------------------------------------------------------------------------------------------------
@@ -477,16 +469,13 @@ def _hook(record: Data) -> Item:
 
 def _limit_label(info: Data) -> str:
     """Return `Rate limit is near (five hour), 91% used`."""
-    status, kind, used = (
-        text_of(info.get("status")),
-        text_of(info.get("rateLimitType")),
-        number(info.get("utilization")),
-    )
+    status, kind = text_of(info.get("status")), text_of(info.get("rateLimitType"))
     words = {"rejected": "Rate limit reached", "allowed_warning": "Rate limit is near"}
     label = words.get(status, f"Rate limit: {one_line(status, 60)}")
     label += f" ({one_line(kind, 60).replace('_', ' ')})" if kind else ""
-    known = used is not None and 0 <= used <= 1000
-    return f"{label}, {used * 100 if used <= 1 else used:.0f}% used" if known and used is not None else label
+    if (used := number(info.get("utilization"))) is None or not 0 <= used <= 1000:
+        return label
+    return f"{label}, {used * 100 if used <= 1 else used:.0f}% used"
 
 
 STREAM = ClaudeStream()

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
 from schemas.diffs import FileDiff, from_v4a
-from schemas.message import Tool, ToolStatus, ToolType
+from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.header import UUID
-from schemas.providers.codex.published import PUBLISHED
 from schemas.providers.kit.bases import Data, Home, Lines
+from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
@@ -52,8 +52,25 @@ class Codex(Lines):
         Format("Codex's TypeScript program, one JSON document", "an object with session and items"),
     )
     homes = (Home("$CODEX_HOME", "CODEX_HOME"), Home(".codex"))
-    tools = tools.TYPES
-    published = PUBLISHED
+    tools, foreign = tools.TYPES, tools.FOREIGN
+    published = Published(
+        names=("codex-cli",),
+        categories=categories(
+            file_read="read_file read_many_files list_dir view_image mcp_resource",
+            file_write="write_file apply_patch replace edit",
+            file_search="glob grep_search search_file_content tool_search tool_suggest",
+            shell="shell exec_command unified_exec write_stdin js_repl",
+            network="web_fetch web_search google_web_search",
+            delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents"
+            " agent_jobs task activate_skill",
+        ),
+        figures={
+            "context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
+            "reasoning": "reasoningOutputTokens",
+        },
+        inclusive=True,
+        steps="codex.steps:CodexSource",
+    )  # fmt: skip
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
         ends=True, draws=True, variables=("CODEX_THREAD_ID",), questions=("request_user_input",),
@@ -72,8 +89,6 @@ class Codex(Lines):
         b'"items"',
     )
     copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
-
-    # -- files ---------------------------------------------------------------------------------------------------------
 
     told = staticmethod(locate.detect)
     find = staticmethod(locate.find)
@@ -103,16 +118,12 @@ class Codex(Lines):
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""
-        from schemas.providers.codex.running import stated
-
-        return stated(self.locations(env))
+        return locate.stated(self.locations(env))
 
     def waits(self, session: Session, index: int, use: str) -> Wait | None:
         """A plan that is proposed at the end of a turn is asked about, which nothing else tells."""
         proposed = not use and any(b"<proposed_plan>" in session.raw(span) for span in session.message_spans(index))
         return Wait.PLAN if proposed else None
-
-    # -- records -------------------------------------------------------------------------------------------------------
 
     # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
 
@@ -143,14 +154,10 @@ class Codex(Lines):
         name = text_of(body.get("id")) or text_of(dict_of(body.get("item")).get("id"))
         return {"item_id": name} if name else {}
 
-    def tool_type(self, name: str) -> ToolType:
-        return tools.tool_type(name)
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
         if isinstance(use.input, tools.Asked):
             use.name, use.input = use.input.told
-            use.type = tools.tool_type(use.name)
         tool, facts = super().tool(use, answer, path)
         script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():

@@ -41,9 +41,6 @@ def is_typescript(document: object) -> bool:
     return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
 
 
-# -- what it says --------------------------------------------------------------------------------------------------
-
-
 def of_subagent(meta: Data, key: str) -> str:
     """A fact of a subagent: it stands in the header or in what that says of its source."""
     spawn = dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
@@ -93,14 +90,8 @@ def facts_of(meta: Data) -> Fact:
     )  # fmt: skip
 
 
-# -- whose records follow ------------------------------------------------------------------------------------------
-
-
 class Ownership:
-    """Tells own records from copies, a record at a time, by the rules of formats note 7.1 in their order.
-
-    In doubt a record is the thread's.
-    """
+    """Tells own records from copies by the rules of formats note 7.1 in their order; in doubt it is the thread's."""
 
     def __init__(self, meta: Data) -> None:
         self._id, self._born = text_of(meta.get("id")), when(meta.get("timestamp"))

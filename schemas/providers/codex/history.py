@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
-from schemas.providers.codex.header import Ownership, facts_of, of_subagent
+from schemas.providers.codex.header import UUID, Ownership, facts_of, of_subagent
 from schemas.providers.codex.items import EVENT, ITEM
-from schemas.providers.codex.texts import Result
-from schemas.providers.codex.tokens import Spent
+from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
 from schemas.providers.codex.tools import SCRIPTS, Call
-from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import Also, Answer, Child, Fact, Link, Say, Skip, Task, Turn
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Held, Link, Say, Skip, Task, Turn
+from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,78 @@ class _Texts(dict[int, list[list[Any]]]):
         self.setdefault(hash(key), []).append([shown, source])
 
 
+class Spent:
+    """The responses of a thread. A turn that has any exact counts (0.149 and later) counts by them alone."""
+
+    def __init__(self) -> None:
+        self.turn = ""
+        self._counted, self._number = "", 0
+        """The last response of the turn that was counted by a difference, and how many were."""
+        self._total: Counts | None = None
+        self._said: object = None
+        """The running total, where it was needed, and the object that said it."""
+        self._last: Counts | None = None
+        self._exact: set[int] = set()
+        self._responses: set[int] = set()
+
+    def begin_file(self) -> None:
+        """Other running totals follow."""
+        self._total = self._said = None
+
+    def begin_turn(self, turn: str) -> None:
+        """A turn begins, or goes on; it may have no name."""
+        if not turn or turn != self.turn:
+            self.turn, self._counted, self._number = turn, "", 0 if turn else self._number
+
+    def is_new(self, response: str) -> bool:
+        """Return whether a response was not told exactly before."""
+        known = bool(response) and hash(response) in self._responses
+        self._responses.add(hash(response))
+        return not known
+
+    def _name(self, source: str) -> str:
+        """A name for the next response, the same in a copy where its turn has a UUID, or where no turn has a name."""
+        self._number += 1
+        return f"{self.turn or source}:{self._number}"
+
+    def step(self, info: dict[str, Any], source: str, *, copied: bool) -> Count | None:
+        """Return the tokens that a count adds to those before it; None if it repeats them."""
+        said = info.get("total_token_usage")
+        if said is not None and said == self._said:
+            return None  # as with every refresh of the screen
+        exact = bool(self.turn) and hash(self.turn) in self._exact
+        if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
+            self._total, self._said = None, said
+            return None
+        total, before = counts_of(said), self._total or counts_of(self._said)
+        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
+            step: Counts | None = [n and max(0, n - (b or 0)) for n, b in zip(total, before, strict=True)]
+        else:
+            step = counts_of(info.get("last_token_usage"))
+            if total is not None:
+                step = step if before is not None else step or total  # the total goes on from a thread before
+            else:
+                # Without a running total only equal neighbours can be told for repeats.
+                step, self._last = None if step == self._last else step, step
+        if total is not None:
+            self._total, self._said = total, said
+        if exact or step is None or not any((usage := usage_of(step))[:5]):
+            return None
+        name = self._name(source)
+        if copied and not UUID.search(name):
+            return None  # nothing tells the copy, which has another time, from a response of its own
+        self._counted = name
+        return Count(usage, name, text_of(info.get("model")), closes=True)
+
+    def response(self, usage: TokenUsage, name: str, turn: str, source: str) -> Count:
+        """One response exactly: what was counted by a difference before may be this very one."""
+        if not self.turn:
+            self.begin_turn(turn)
+        self._exact.add(hash(turn or self.turn))
+        was, self._counted = self._counted if turn in ("", self.turn) else "", ""
+        return Count(usage, name or was or self._name(source), closes=True, was=was)
+
+
 class Rollout(History):
     """The policy of one thread."""
 
@@ -63,7 +135,7 @@ class Rollout(History):
         self._row = self._bare = self._thinking = self._instructed = -1
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
-        self._model = self._goal = ""
+        self._model, self._goal = "", ("", "")
         self._place = "", ""
         """The model and the directory that were told last."""
         self._uses: dict[int, int] = {}
@@ -78,17 +150,14 @@ class Rollout(History):
         """Uses that only an event told until now."""
         self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
-            items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
-            items.Header: self._header, Call: self._call, Result: self._result, items.Event: self._event,
-            items.Border: self._border, items.Round: self._round,
+            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
+            items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
+            items.Event: self._event, items.Border: self._border, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
         """For each store where the live conversation leaves it."""
         self._settled = 0
-
-    # -- the files of a thread -------------------------------------------------------------------------------------
 
     def begin(self, meta: dict[str, Any]) -> Ownership:
         """Take the thread's header."""
@@ -124,8 +193,6 @@ class Rollout(History):
         """Return whether a name is the thread's: those of other threads stand here too."""
         return name == self.session.id
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def enter(self, record: Record, time: float | None) -> bool:
         """Tell whose a record is; a response that was counted is left out."""
         value, owner = record[3], self._owner
@@ -150,8 +217,6 @@ class Rollout(History):
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         return self._words[type(item)](record, number, item)
-
-    # -- the thread ------------------------------------------------------------------------------------------------
 
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
@@ -178,24 +243,27 @@ class Rollout(History):
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
-    def _goal_set(self, record: Record, number: int, goal: items.Goal) -> Iterator[Placed]:
-        state = f"{goal.text}\n{goal.label}"
-        yield record, number, Skip("thread_goal_updated") if state == self._goal else goal
-        self._goal = state
+    def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
+        """A goal, which is written again with every count of its tokens, or one of the instructions before a turn."""
+        if say.role == "goal":
+            goal, self._goal = self._goal, (say.text, say.label)
+            yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+        else:
+            say.row = self._row if self._row == self._instructed else -1
+            yield record, number, say
+            self._instructed = self._row
 
     def _border(self, record: Record, number: int, border: items.Border) -> Iterator[Placed]:
         if not border.begins:
             seconds = border.seconds if self._in_turn else None
-            yield record, number, Turn(begins=False, seconds=seconds, failed=border.stopped or None)
+            yield record, number, Turn(begins=False, seconds=seconds, failed=border.failed)
             self._in_turn = self._prompted = False
             return
-        if not (self._in_turn and border.turn and border.turn == self._spent.turn):
-            self._spent.begin_turn(border.turn)
+        if not (self._in_turn and border.how and border.how == self._spent.turn):
+            self._spent.begin_turn(border.how)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
-
-    # -- texts -----------------------------------------------------------------------------------------------------
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
@@ -214,11 +282,6 @@ class Rollout(History):
         texts.note(key, self._row, say.source)
         if say.plan:
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
-
-    def _instruction(self, record: Record, number: int, say: items.Instruction) -> Iterator[Placed]:
-        say.row = self._row if self._row == self._instructed else -1
-        yield record, number, say
-        self._instructed = self._row
 
     def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
         if mail.recipient and not self._prompted and mail.recipient == of_subagent(self._meta, "agent_path"):
@@ -251,8 +314,6 @@ class Rollout(History):
         self._prompts.clear()
         self._texts.clear()
         self._bare = -1
-
-    # -- tool uses -------------------------------------------------------------------------------------------------
 
     def _call(self, record: Record, number: int, use: Call) -> Iterator[Placed]:
         name, key = use.use_id, hash(use.use_id)
@@ -326,8 +387,6 @@ class Rollout(History):
         for thread in event.links:
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
-
-    # -- tokens ----------------------------------------------------------------------------------------------------
 
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
         count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))

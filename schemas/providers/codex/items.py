@@ -11,11 +11,10 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.header import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_text
-from schemas.providers.codex.tokens import counts_of, usage_of
-from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name, tool_type
+from schemas.providers.codex.texts import Result, Segment, content_text, counts_of, usage_of
+from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
-from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Piece, Say, Skip, Task, Title
+from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
@@ -51,13 +50,6 @@ class Thought(Piece):
 
 
 @dataclass(slots=True)
-class Instruction(Piece):
-    """An instruction of the program to the model, in many records before a turn: a line of bookkeeping."""
-
-    apart: bool = True
-
-
-@dataclass(slots=True)
 class Mail(Say):
     """A message between agents: the first one of a turn to this agent is its task."""
 
@@ -76,11 +68,6 @@ class Setting(Say):
 
 
 @dataclass(slots=True)
-class Goal(Say):
-    """The thread's goal, which is written again with every count of its tokens."""
-
-
-@dataclass(slots=True)
 class Event(Call):
     """An event about a tool use, with its `answer`; a use of its own where there is no other, else a note."""
 
@@ -96,13 +83,8 @@ class Header(Say):
     meta: dict[str, Any] | None = None
 
 
-class Border(NamedTuple):
-    """A turn begins, which names it, or ends, `stopped` by the person."""
-
-    begins: bool
-    turn: str = ""
-    seconds: float | None = None
-    stopped: bool = False
+class Border(Turn):
+    """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
 class Round(Fact):
@@ -250,7 +232,7 @@ def _typed(pieces: Iterable[Segment], source: int, images: Sequence[Part] = ()) 
     return [
         Twin(kind, text, label, source=source or ITEM, images=images if kind is _PROMPT else ())
         if source or kind is _INTERRUPT
-        else Instruction(kind, text, label)
+        else Held(kind, text, label, apart=True, role="instruction")
         for kind, text, label in pieces
     ]
 
@@ -328,7 +310,7 @@ def _output(payload: Data) -> Items:
     found = texts.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, text = _id_of(payload), found.text or ""
     if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
-        return [Call(name=name, type=tool_type(name), answer=Answer("", text, found.status))]
+        return [Call(name=name, answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
     return [found]
@@ -460,15 +442,9 @@ def _remark(
 # -- events --------------------------------------------------------------------------------------------------------
 
 
-def _counted(payload: Data) -> Items:
-    """Running totals, which are written again for every refresh of the screen."""
-    info = payload.get("info")
-    return [Round(info) if type(info) is dict else Skip("token_count")]
-
-
 def _started(payload: Data) -> Items:
     window = whole(payload.get("model_context_window"))
-    return [Border(True, text_of(payload.get("turn_id"))), Fact(context_window=window)]
+    return [Border(how=text_of(payload.get("turn_id"))), Fact(context_window=window)]
 
 
 def _ended(payload: Data, *, stopped: bool = False) -> Items:
@@ -481,7 +457,7 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
     else:
         yield Skip("task_complete")
-    yield Border(False, "", spent / 1000 if spent is not None and spent > 0 else None, stopped)
+    yield Border(False, spent / 1000 if spent is not None and spent > 0 else None, stopped or None)
 
 
 _ABORTS = {
@@ -498,7 +474,8 @@ def _rolled_back(payload: Data) -> Items:
 def _goal(payload: Data) -> Items:
     goal = dict_of(payload.get("goal"))
     status = text_of(goal.get("status"))
-    return [Goal(Kind.NOTE, text_of(goal.get("objective")), f"Goal{f' ({status})' if status else ''}")]
+    label = f"Goal{f' ({status})' if status else ''}"
+    return [Held(Kind.NOTE, text_of(goal.get("objective")), label, role="goal")]
 
 
 def _named(payload: Data) -> Items:
@@ -586,7 +563,7 @@ _EVENTS: dict[str, Reader] = {
         ("agent_reasoning", "agent_reasoning_raw_content"),
         lambda event: _thought({"summary": [event.get("text")]}, EVENT),
     ),
-    "token_count": _counted,
+    "token_count": lambda event: [Round(info) if type(info := event.get("info")) is dict else Skip("token_count")],
     **dict.fromkeys(("task_started", "turn_started"), _started),
     **dict.fromkeys(("task_complete", "turn_complete"), _ended),
     "turn_aborted": lambda event: _ended(event, stopped=True),

@@ -16,10 +16,11 @@ from schemas.folders import entries_of, matching, reason_of, state_of
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
 from schemas.providers.codex import header
 from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
+from schemas.providers.kit.running import Stated, Status
 from schemas.providers.kit.words import Child, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
 from schemas.troubles import guarded
-from schemas.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -31,8 +32,8 @@ _ENVELOPES = frozenset({
     "inter_agent_communication",
 })  # fmt: skip
 _DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
-_FIRST_LINE = 16 << 20
-"""Bytes. A first line holds the base instructions; tools with schemas have made it megabytes long."""
+_LARGEST = 16 << 20
+"""Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
 _HEADER = 32 << 10
 """Bytes. What most headers fit in."""
 _SMALL = 64 << 20
@@ -125,7 +126,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
         data = file.read(_HEADER)
         if data[:4] == zst.MAGIC:
             data = zst.beginning_of(path)
-        while b"\n" not in data and len(data) < _FIRST_LINE and (more := file.read(1 << 20)):
+        while b"\n" not in data and len(data) < _LARGEST and (more := file.read(1 << 20)):
             data += more
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
     if name := text_of(meta.get("id")):
@@ -146,9 +147,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-    """The sessions in a Codex folder: each thread once, at its newest file; subagents only where their parent is
-    missing.
-    """
+    """The sessions in a folder: each thread once, at its newest file; subagents only where their parent is missing."""
     base = location.path
     roots = [base] if base.name in ROOTS else [base / name for name in ROOTS]
     threads: dict[str, list[Found]] = {}
@@ -207,9 +206,7 @@ def folders_near(path: Path, home: Path | None, since: float | None, until: floa
 
 
 def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
-    """The rollouts near one in whose names an id is, the plain one before its packed copy; in few folders, not in all:
-    in those of the time when the id was made, or from then on.
-    """
+    """The rollouts with an id in their names in the folders of its time, or from then on; plain before packed."""
     if UUID.fullmatch(name):
         born = uuid_time(name)
         for folder in folders_near(path, home_of(path), born, until or born):
@@ -232,9 +229,7 @@ def find_rollout(rollout: str, path: Path) -> Path | None:
 
 
 def files_of(thread: str, path: Path) -> list[Path]:
-    """The files whose names have a thread's id (`rollout-TIME-THREAD_ROLLOUT.jsonl`), from its beginning until today,
-    the plain one of each.
-    """
+    """The files of a thread until today (`rollout-TIME-THREAD_ROLLOUT.jsonl`), the plain one of each."""
     found: dict[str, Path] = {}
     for file in _near(thread, path, time.time()):
         found.setdefault(file_id(file), file)
@@ -357,3 +352,34 @@ def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
     if settled:
         _looked[folder] = changed, rollouts
     return rollouts, settled
+
+
+# -- running threads (formats/found-live.md 4) -------------------------------------------------------------------------
+
+_COLUMNS = ("thread_id", "status", "started_at", "completed_at")
+_MOST_TURNS = 400
+"""Turns that are looked at, the newest: those of all threads that may run."""
+_STATUS = {"inProgress": Status.GOES_ON, "completed": Status.DONE, "interrupted": Status.DONE, "failed": Status.DONE}
+
+
+def stated(locations: list[Location]) -> Iterator[Stated]:
+    """Read the status of each thread's last turn, which names no process and stays after kill -9. A large database,
+    which would be copied whenever Codex writes, is not read: the rollouts tell the same.
+    """
+    from schemas.sqlite import log_of, read_database, tables_of
+
+    asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT {_MOST_TURNS}"
+    for path in (Path(entry.path) for place in locations for entry in entries_of(place.path, [], is_root=True)):
+        if not (path.name.startswith("thread_history_") and path.suffix == ".sqlite"):
+            continue
+        size = sum(one.stat().st_size for one in (path, log_of(path)) if one.is_file())
+        if size > _LARGEST or not set(_COLUMNS) <= tables_of(path)[0].get("thread_turns", frozenset()):
+            continue
+        seen: set[str] = set()
+        turns = read_database(path, lambda database: database.execute(asked).fetchall(), once="turns")
+        for thread, status, started, completed in turns:
+            if (session := text_of(thread)) and session not in seen:
+                seen.add(session)
+                since = whole(completed) or whole(started)
+                known = _STATUS.get(text_of(status), Status.UNTOLD)
+                yield Stated(session, status=known, since=float(since) if since else None)

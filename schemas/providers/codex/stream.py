@@ -7,18 +7,17 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.codex.texts import Result, ended, failed, hits, mcp_outcome
-from schemas.providers.codex.tokens import counts_of, usage_of
-from schemas.providers.codex.tools import call_input, command_line, complete_output, tool_type
+from schemas.providers.codex.texts import Result, counts_of, ended, failed, hits, mcp_outcome, usage_of
+from schemas.providers.codex.tools import FOREIGN, TYPES, call_input, command_line, complete_output
 from schemas.providers.kit.bases import Data, Stream, diff_of
-from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Say, Skip, Task, Total, Turn, Use
+from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Held, Say, Skip, Task, Total, Turn, Use
 from schemas.values import dict_of, list_of, text_of
 
 if TYPE_CHECKING:
@@ -34,14 +33,6 @@ _TOOLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "collab
 _SO_FAR = "Tokens: the thread total so far; if it was resumed, those of earlier turns are in it"
 
 
-class Begin(NamedTuple):
-    """A process or a turn begins."""
-
-
-class Snapshot(Say):
-    """An item as it is now."""
-
-
 @dataclass(slots=True)
 class Call(Use):
     """A tool use as it is now."""
@@ -50,19 +41,8 @@ class Call(Use):
     """The threads of the agents that it started."""
 
 
-class Trouble(Say):
-    """A failure, which the end of the turn says again."""
-
-
-class Retry(Say):
-    """A notice of another attempt; the next one takes its place."""
-
-
 class Thread(History):
-    """The policy that joins snapshots of an item, finds turns that begin an exchange, and recognises repeated failures.
-
-    Items are numbered anew by each process, and by some builds in each turn.
-    """
+    """The policy that joins snapshots of an item: they are numbered anew by each process, by some builds each turn."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -85,26 +65,26 @@ class Thread(History):
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """Snapshots under the id of their item."""
+        """Items as they are `now`; a `failure`, which the turn's end says again; a `retry`, which replaces another."""
         match item:
-            case Begin():
+            case Held(role="begins"):
                 if self._begun or not self._open:
                     self._failed = "", ""
                     yield record, -1, Say(Kind.PROMPT, label=NOT_TOLD, id=f"prompt@{record[0]}")
                 self._open, self._begun = True, record[3].get("type") == "turn.started"
                 return
-            case Trouble():
+            case Held(role="failure"):
                 if self._failed[0] != item.text or not self._failed[1]:
                     self._failed = item.text, f"@{record[0]}"
                 item.id = self._failed[1]
-            case Retry():
+            case Held(role="retry"):
                 item.id = self._retry = self._retry or f"@{record[0]}"
-            case Snapshot():
+            case Held(role="now"):
                 item.id = self._message(record)
             case Call():
                 item.id = item.use_id = self._message(record)
         if item.id:
-            yield record, number, item
+            yield record, number, item if isinstance(item, Call) else as_word(item, Say)
         for thread in item.threads if item.id and isinstance(item, Call) else ():
             if thread != self.session.id:
                 yield record, number, Child(thread, task=item.task or Task(), use_id=item.id)
@@ -130,7 +110,7 @@ class CodexStream(Stream):
     id = "codex"
     name = "Codex"
     formats = (Format("Codex, `exec --json`", "a thread.started, or turn. and item. events"),)
-    history = Thread
+    history, tools, foreign = Thread, TYPES, FOREIGN
     lacks = frozenset({Lack.TIMES})
 
     def prints(self, record: Data) -> bool:
@@ -153,7 +133,7 @@ class CodexStream(Stream):
         kind, message = text_of(record.get("type")), text_of(record.get("message"))
         match kind:
             case "thread.started" | "turn.started":
-                yield Begin()
+                yield Held(Kind.PROMPT, role="begins")
                 yield Skip(kind)
             case "turn.completed":
                 if (counts := counts_of(record.get("usage"))) is not None:
@@ -166,12 +146,12 @@ class CodexStream(Stream):
             case "turn.failed":
                 error = record.get("error")
                 text = text_of(dict_of(error).get("message")) or text_of(error)
-                yield Trouble(Kind.ERROR, text, "Turn failed", flags=Flag.ERROR)
+                yield Held(Kind.ERROR, text, "Turn failed", flags=Flag.ERROR, role="failure")
                 yield Turn(begins=False, failed=True, how="failed")
             case "error" if found := _RETRY.match(message):
-                yield Retry(Kind.NOTE, message, f"Retry {found[1]} of {found[2]}")
+                yield Held(Kind.NOTE, message, f"Retry {found[1]} of {found[2]}", role="retry")
             case "error":
-                yield Trouble(Kind.ERROR, message, "Error", flags=Flag.ERROR)
+                yield Held(Kind.ERROR, message, "Error", flags=Flag.ERROR, role="failure")
             case "item.started" | "item.updated" | "item.completed":
                 yield _item(dict_of(record.get("item")), kind == "item.completed")
             case _:
@@ -183,17 +163,10 @@ class CodexStream(Stream):
         complete_output(tool)
         return tool, facts
 
-    def tool_type(self, name: str) -> Any:
-        """Return the type of a tool, as in rollouts."""
-        return tool_type(name)
-
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """The changes of files. How a file was changed is not told, but by one fork of Codex."""
         changes = map(dict_of, list_of(tool.input.get("changes")))
         return [d for c in changes for d in diff_of(text_of(c.get("path")), text_of(c.get("diff")))]
-
-
-# -- items -----------------------------------------------------------------------------------------------------------
 
 
 def _id_of(item: Data) -> str:
@@ -207,7 +180,7 @@ def _item(item: Data, whole: bool) -> Any:
         return _call(item, kind, whole)
     if kind not in _SPOKEN:
         label = f"item {one_line(kind, 60)}" if kind else "item"
-        return Snapshot(Kind.UNKNOWN, as_json(item), label)
+        return Held(Kind.UNKNOWN, as_json(item), label, role="now")
     text, label = text_of(item.get("text")) or text_of(item.get("message")), "Warning" if kind == "error" else ""
     if kind == "todo_list":
         steps = [dict_of(step) for step in list_of(item.get("items"))]
@@ -216,7 +189,7 @@ def _item(item: Data, whole: bool) -> Any:
         text, label = "\n".join(lines), f"To-do list, {sum(done)} of {len(steps)} done"
     if not text:
         return Skip(f"{kind} without text")
-    return Snapshot(_SPOKEN[kind], text, label)
+    return Held(_SPOKEN[kind], text, label, role="now")
 
 
 def _call(item: Data, kind: str, whole: bool) -> Call:
@@ -243,7 +216,6 @@ def _call(item: Data, kind: str, whole: bool) -> Call:
         case _:
             query = {"query": item["query"]} if text_of(item.get("query")) else {}
             use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Result(text=hits(item))
-    use.type = tool_type(use.name)
     if whole:
         if (error := item.get("error")) is not None or item.get("status") == "failed":
             failed(found, error)

@@ -1,4 +1,4 @@
-"""The texts, results and prompts out of the many envelopes in which Codex puts them (formats note 4.2 and 6.4)."""
+"""The figures, texts, results and prompts out of the envelopes in which Codex puts them (formats note 4.2, 6.4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,34 @@ from schemas.path_hints import local_path
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer
 from schemas.records import read_record
+from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
+
+# -- figures of a response ---------------------------------------------------------------------------------------------
+
+Counts: TypeAlias = "list[int | None]"
+"""Input, cached, cache written, output, reasoning and total, None where one is not given."""
+_KEYS = (
+    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
+    *("output_tokens", "reasoning_output_tokens", "total_tokens"),
+)
+_NONE = [None] * len(_KEYS)
+
+
+def counts_of(usage: object) -> Counts | None:
+    """The figures of a usage object; None if it is none or names no figure."""
+    if not isinstance(usage, dict):
+        return None
+    counts = [as_count(usage.get(key)) for key in _KEYS]
+    return counts if counts != _NONE else None
+
+
+def usage_of(counts: Counts) -> TokenUsage:
+    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output."""
+    given, cached, written, output, reasoning, _ = counts
+    fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
+    return TokenUsage(fresh, output, cached, written, reasoning)
+
 
 # -- content -----------------------------------------------------------------------------------------------------------
 
@@ -33,9 +60,7 @@ _TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
 
 
 def content_items(content: object) -> list[tuple[str, Any]]:
-    """The pieces of a message's or an output's content, one an item: ("text", str), ("image", Part), ("other", label),
-    and ("none", "") for what holds nothing to show.
-    """
+    """The pieces of content, one an item: ("text", str), ("image", Part), ("other", label), or ("none", "")."""
     return list(map(_content_item, content)) if type(content) is list else [_content_item(content)]
 
 
@@ -309,8 +334,7 @@ def status_text(status: object) -> tuple[str, str]:
 
 
 def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
-    """The segments of a `message` item of role user, developer or system, in the order of its parts, and a user's
-    images.
+    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images.
 
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """

@@ -71,8 +71,6 @@ class ThreadReading(LinesReading):
             self._follow_bases()
             self._find_more()
 
-    # -- which files ---------------------------------------------------------------------------------------------------
-
     def _open(self, path: Path | None) -> Part | None:
         """Another file of the session; None for one that cannot be read, which must not hide this one."""
         if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= _MOST_FILES:
@@ -121,8 +119,6 @@ class ThreadReading(LinesReading):
             ends[part.number] = end
             part, end = next((one for one in own if one.rollout == part.base), part), part.base_end
         self.history.leave({number: end for number, end in ends.items() if end < inf})
-
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     @guarded()
     def step(self, limit: int = 1 << 20) -> list[Change]:

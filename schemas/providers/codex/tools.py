@@ -28,6 +28,8 @@ _NAMES: dict[ToolType, str] = {
     " request_permissions tool_suggest image_generation",
 }
 TYPES: dict[str, ToolType] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+FOREIGN = "__"
+"""What joins the names of a server and its tool."""
 _COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
@@ -73,13 +75,6 @@ def tool_name(payload: Data) -> str:
     if space and name and not name.startswith(space):
         return f"{space.removesuffix('__')}__{name}"
     return name or "unknown"
-
-
-def tool_type(name: str) -> ToolType:
-    """SessionData's classification."""
-    if known := TYPES.get(name):
-        return known
-    return "generic" if name.startswith("mcp__") or "__" in name else "unknown"
 
 
 def call_input(payload: Data) -> Data:

@@ -23,14 +23,13 @@ from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
 from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
-from schemas.providers.cursor.published import PUBLISHED
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
-from schemas.providers.cursor.tools import Call, Tools, answer_of, call_of, is_error, is_image, picture
+from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.running import Running
-from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Turn, Use
+from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import JsonLines, Record, read_record
 from schemas.values import dict_of, list_of, number, text_of, texts_of
 
@@ -64,10 +63,6 @@ _IDS = ("toolCallId", "tool_use_id", "id")
 
 class Reply(Answer):
     """The result of the first use with that id, or without one, that has none."""
-
-
-class Over(Say):
-    """Something follows the uses of the line before: they are over, whether or not their results are told."""
 
 
 class Pairs(History):
@@ -107,7 +102,7 @@ class Pairs(History):
                 if waiting := self._waiting.get(item.use_id):
                     name = self._answered[item.use_id] = waiting.popleft()
                 yield record, number, as_word(item, Answer, use_id=name)
-            case Over():
+            case Held():  # something follows the uses of the line before: they are over, whatever is told of them
                 running, self._running = self._running, []
                 for name in [] if self._told else running:
                     yield record, number, Answer(name, None)
@@ -153,8 +148,6 @@ class Cursor(Tools, Lines):
     published = PUBLISHED
     history = Pairs
     copies = False  # a blob is named by what it holds, so that a prompt typed twice is one
-
-    # -- which sources there are -----------------------------------------------------------------------------------
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a folder of Cursor, each once: its newest store, or else its newest transcript."""
@@ -225,8 +218,6 @@ class Cursor(Tools, Lines):
             return Gathered(path, lambda: self.reader(path), text, lambda: [path])
         return super().open(path, start=start)
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def read(self, record: Data) -> Iterator[Item]:
         ours, message, role = record.get(OURS), record.get("message", record), record.get("role")
         if isinstance(ours, dict) and "role" not in record:
@@ -243,7 +234,7 @@ class Cursor(Tools, Lines):
             if not isinstance(ours, dict) and any(
                 dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
             ):
-                yield Over(Kind.NOTE)
+                yield Held(Kind.NOTE)
             if role == "user":
                 yield from _user(record, parts, number(facts.get("time")))
                 return
@@ -272,8 +263,6 @@ class Cursor(Tools, Lines):
         parts = parts_of(dict_of(message).get("content"))
         return Fact(workspace_root=next(filter(None, (workspace_of(words_of(one) or "") for one in parts)), ""))
 
-    # -- beside a session ------------------------------------------------------------------------------------------
-
     def stamps(self, session: Session) -> object:
         """Return the states of the subagents' transcripts, which show a change."""
         return list(map(state_of, subagents_of(session.path)))
@@ -292,9 +281,7 @@ class Cursor(Tools, Lines):
 
 
 def _is_line(record: Data) -> bool:
-    """Return whether a record is a line of a transcript: a role and a message with content and nothing that names
-    either, or the end of a turn.
-    """
+    """Return whether a record is a transcript's: a nameless message with a role and content, or a turn's end."""
     message = dict_of(record.get("message"))
     if record.get("type") == "turn_ended":
         return isinstance(record.get("status"), str) and record.keys() <= {"type", "status", "error"}
@@ -314,9 +301,6 @@ def _first_prompt(path: Path) -> str:
     return ""
 
 
-# -- where the sessions lie, and what lies beside one (formats note 3.1) -----------------------------------------------
-
-
 def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
     """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
     for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
@@ -329,9 +313,6 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
 def read_meta(chat: str | Path) -> dict[str, Any]:
     """The `meta.json` in a chat's folder; empty where there is none."""
     return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
-
-
-# -- beside a session --------------------------------------------------------------------------------------------------
 
 
 def root_of(path: Path) -> Path | None:
@@ -357,12 +338,9 @@ def subagents_of(transcript: Path) -> list[Path]:
     ]
 
 
-# -- the workspace -----------------------------------------------------------------------------------------------------
-
-
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
-    """The directory that a chat's folder or a project's is named after: the first is the MD5 of the path, the second is
-    the path with everything but letters and digits as `-`. Empty where none is known.
+    """The directory that a chat's folder is named after, by its MD5, or a project's, by its path with `-` for all but
+    letters and digits. Empty where none is known.
     """
     projects = (one.absolute() for one in transcripts)
     slug = next((parent.parent.name for one in projects for parent in one.parents if parent.name == _TRANSCRIPTS), "")
@@ -407,9 +385,6 @@ def _descend(folder: str, rest: str, budget: list[int]) -> str:
     except OSError:
         return ""
     return next(filter(None, (_descend(path, left, budget) for _, path, left in sorted(fitting))), "")
-
-
-# -- what records hold -------------------------------------------------------------------------------------------------
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:
@@ -513,7 +488,7 @@ def _end(end: Data) -> Iterator[Item]:
         yield Turn(begins=False, failed=True)
         yield Say(Kind.INTERRUPT, error, "Interrupted")
         return
-    yield Over(Kind.NOTE)
+    yield Held(Kind.NOTE)
     if status not in ("success", "") or error:
         said = "" if status == "error" else f": {one_line(status, 60)}"
         yield Say(Kind.ERROR, error, f"The turn ended with an error{said}")

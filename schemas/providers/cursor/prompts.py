@@ -140,10 +140,8 @@ _KEY = re.compile(r"([A-Za-z_-][\w.-]{0,60})(?:: ?|=)(.*)$")
 
 
 def is_text(data: bytes) -> bool:
-    """Return whether a file is a transcript in text: `user:` alone on its first line, and a sign that only Cursor
-    writes.
-
-    A file may begin with the agent's part; then it must use a tool or think.
+    """Return whether a file is a transcript in text: a role alone on its first line, and a sign of Cursor's.
+    One that begins with the agent's part must use a tool or think.
     """
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()

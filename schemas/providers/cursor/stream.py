@@ -23,7 +23,7 @@ from schemas.providers.cursor.store import parts_of
 from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Item, Piece, Say, Skip, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, number, text_of, when
@@ -39,18 +39,6 @@ _NAMES = {
 }  # fmt: skip
 """A kind without its ending, and the name that Cursor's own sessions have for the tool."""
 _EDITS = {"strReplace": "StrReplace", "multiStrReplace": "MultiStrReplace", "applyPatch": "ApplyPatch"}
-
-
-class Delta(Piece):
-    """A piece of a text, or of thinking."""
-
-
-class Whole(Say):
-    """A whole text, which may be that of the draft."""
-
-
-class Final(Say):
-    """The run's whole text, told at its end: shown where nothing was said before."""
 
 
 class Drafts(History):
@@ -78,18 +66,19 @@ class Drafts(History):
         self._spoke = kind == Kind.TEXT or (self._spoke and kind != Kind.PROMPT)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+        """Deltas; a `whole` text, which may be the draft's; the run's `final` one, shown where it said nothing else."""
         match item:
-            case Whole():
+            case Held(role="whole"):
                 told, marked = self._text, record[3].get("model_call_id") is not None
                 if marked or (self._draft and (told is None or item.text.startswith(told))):
                     yield record, number, as_word(item, Say, id=self._draft)
                     self._draft, self._text = ("", None) if marked or told is None else (self._draft, item.text)
                 else:
                     self._text, self._appends = (told or "") + item.text, True
-            case Delta() if self._appends:
+            case Held(role="delta") if self._appends:
                 self._draft = self._draft or f"draft@{record[0]}"
                 yield record, number, as_word(item, Piece, id=self._draft)
-            case Final():
+            case Held(role="final"):
                 if not self._spoke:
                     yield record, number, as_word(item, Say)
             case Call():
@@ -152,12 +141,13 @@ class CursorStream(Tools, Stream):
                     yield Skip("assistant empty")
                     return
                 if marked != [False, True]:
-                    yield Whole(Kind.TEXT, text)
+                    yield Held(Kind.TEXT, text, role="whole")
                 if not marked[0]:
-                    yield Delta(Kind.TEXT, text)
+                    yield Held(Kind.TEXT, text, role="delta")
             case "thinking":
                 text = text_of(record.get("text"))
-                yield Delta(Kind.THINKING, text) if text and subtype != "completed" else Skip("thinking completed")
+                goes_on = text and subtype != "completed"
+                yield Held(Kind.THINKING, text, role="delta") if goes_on else Skip("thinking completed")
             case "tool_call":
                 yield _call(record, over=subtype == "completed")
             case "user":
@@ -183,16 +173,14 @@ def _text_in(record: Data) -> str:
 
 
 def _result(record: Data) -> Iterator[Item]:
-    """The end marker, printed when all went well; a failure has one only in some builds. What its figures mean is
-    nowhere said; they are taken not to overlap.
-    """
+    """The end marker, which failures have only in some builds. Its figures are taken not to overlap: nobody says."""
     error, text, spent = record.get("error"), text_of(record.get("result")), number(record.get("duration_ms"))
     failed = record.get("is_error") is True or record.get("subtype") == "error"
     if failed:
         told = text_of(dict_of(error).get("message")) or text_of(error) or (as_json(error) if error else "")
         yield Say(Kind.ERROR, "\n".join(filter(None, (told, text))), label="The run failed")
     elif text.strip():
-        yield Final(Kind.TEXT, text)
+        yield Held(Kind.TEXT, text, role="final")
     usage = dict_of(record.get("usage"))
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
     yield Count(TokenUsage(*(as_count(usage.get(name)) for name in names)), beside=True)
@@ -200,9 +188,6 @@ def _result(record: Data) -> Iterator[Item]:
     seconds = spent / 1000 if spent is not None and 0 <= spent < 1e12 else None
     yield Turn(begins=False, seconds=seconds, failed=failed or None, how="failed" if failed else "finished")
     yield Skip("result")
-
-
-# -- tools -------------------------------------------------------------------------------------------------------------
 
 
 def _call(record: Data, *, over: bool) -> Call:

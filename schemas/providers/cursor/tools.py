@@ -14,6 +14,7 @@ from schemas.diffs import FileDiff, from_unified
 from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
+from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.words import Answer, Use
 from schemas.slices import Listing
 from schemas.values import dict_of, number, text_of, whole
@@ -33,9 +34,26 @@ _NAMES: dict[ToolType, str] = {
 }
 TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 """Interchange note 5.1, and the names that came after it; of the editor too, whose agent writes transcripts."""
+PUBLISHED = Published(
+    names=("cursoride",),
+    categories=categories(
+        file_read="read_file read_file_v2 read Read read_chunk list_dir list_dir_v2 ls read_project"
+        " get_project_structure get_symbols get_tests gotodef summarize_code read_lints read_with_linter"
+        " read_semsearch_files blame_by_file_path",
+        file_write="edit_file edit_file_v2 edit Edit Write StrReplace delete_file delete new_edit new_file save_file"
+        " reapply undo_edit apply_agent_diff create_rm_files add_test delete_test fix_lints fix_lints_subagent",
+        file_search="glob_file_search Glob glob ripgrep_raw_search ripgrep_search grep_search grep Grep search"
+        " search_symbols semantic_search semantic_search_full sem_search deep_search deep_search_subagent"
+        " tool_call_file_search",
+        shell="run_terminal_command_v2 run_terminal_commands run_terminal_cmd run_test write_shell_stdin Shell shell",
+        network="web_search web_fetch fetch_pull_request fetch call_mcp_tool",
+        delegation="task_v2 task Task task_subagent spec_subagent background_composer_followup start_grind_execution"
+        " start_grind_planning",
+    ),
+    seller="cursor",
+)
 _SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
 """Tools that start a subagent."""
-_SERVER = re.compile(r"[A-Za-z0-9_]+-[A-Za-z0-9_-]+")
 _WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
 _SHELL = re.compile(
     r"\AExit code: (-?\d{1,10})\n\nCommand output:\n\n```\n(.*)\n```\n\nCommand completed in (\d{1,12}) ms\.", re.DOTALL
@@ -47,12 +65,6 @@ STATES = {
 }  # fmt: skip
 
 
-def tool_type(name: str) -> ToolType:
-    """SessionData's type of a tool. Tools of MCP servers are named `server-tool` or `mcp_server_tool`."""
-    foreign = name.startswith(("mcp_", "mcp-")) or "__" in name or _SERVER.fullmatch(name)
-    return TYPES.get(name, "generic" if foreign else "unknown")
-
-
 class Call(Use):
     """A tool use, whose id may be missing, or used again."""
 
@@ -62,7 +74,7 @@ def call_of(name: object, use_id: str, given: object, answer: Answer | None = No
     tool, asked = one_line(text_of(name)).removeprefix("functions."), arguments_of(given)
     task = task_in(asked) if tool in _SPAWNS else None
     return Call(
-        name=tool, use_id=use_id, input=asked, type=tool_type(tool), task=task, answer=answer, model=model,
+        name=tool, use_id=use_id, input=asked, task=task, answer=answer, model=model,
         flags=Flag.SUBAGENT if task else NO_FLAGS,
     )  # fmt: skip
 
@@ -70,10 +82,8 @@ def call_of(name: object, use_id: str, given: object, answer: Answer | None = No
 class Tools(Agent):
     """Tools as all of Cursor's sources have them."""
 
-    listing = Listing(r" *(\d+)\|")
-
-    def tool_type(self, name: str) -> ToolType:
-        return tool_type(name)
+    tools, listing = TYPES, Listing(r" *(\d+)\|")
+    foreign = r"^mcp[_-]|__|^[A-Za-z0-9_]+-[A-Za-z0-9_-]+\Z"  # `server-tool` or `mcp_server_tool`
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool, from the difference that Cursor recorded, else from its input."""
@@ -88,13 +98,8 @@ class Tools(Agent):
         return super().diffs(tool, answer)
 
 
-# -- results -----------------------------------------------------------------------------------------------------------
-
-
 def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: bool = False) -> Answer:
-    """A result out of its envelopes, and what Cursor's program knows of it (`highLevelToolCallResult`): facts count as
-    that has them, words as the result itself does.
-    """
+    """A result out of its envelopes, with the facts that Cursor's program knows of it (`highLevelToolCallResult`)."""
     answer = Answer(use_id, details={})
     _take(answer, said)
     words, output = answer.text, dict_of(dict_of(beside).get("output"))

@@ -16,26 +16,12 @@ from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, matching, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
-from schemas.providers._google import (
-    SUMMARY,
-    Google,
-    context_label,
-    display_text,
-    is_thought,
-    make_tool,
-    media_in,
-    normalised,
-    parts_of,
-    read_result,
-    responses_in,
-    said_text,
-    snapshot_text,
-    tool_type,
-)
-from schemas.providers.gemini.published import PUBLISHED
+from schemas.providers import _google as google
+from schemas.providers._google import is_thought, media_in, parts_of, read_result, said_text
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
@@ -65,9 +51,6 @@ _ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the 
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
 
-# -- words of its own, and what a record of a log means for others ----------------------------------------------------
-
-
 @dataclass(slots=True)
 class Said(Say):
     """A text of a message; its id begins with the message's."""
@@ -80,7 +63,7 @@ class Said(Say):
 class Call(Use):
     """A tool use of a message, which may be written again."""
 
-    call: dict[str, Any] | None = None
+    call: Data = field(default_factory=dict)
 
 
 class Reply(Answer):
@@ -198,8 +181,6 @@ class Log(History):
         settled, self._settled = self._settled, {}
         return iter(settled.items())
 
-    # -- items -----------------------------------------------------------------------------------------------------
-
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
             case Said():
@@ -269,7 +250,7 @@ class Log(History):
             known = self._find(hash(item.use_id))
             if known is not None and not at.rows:
                 self._is_now(known)
-            elif at.rows and not (item.call or {}).get("id"):
+            elif at.rows and not item.call.get("id"):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
@@ -302,10 +283,7 @@ def _mark(kind: Kind, text: str) -> int:
     return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
 
 
-# -- the agent ---------------------------------------------------------------------------------------------------------
-
-
-class Gemini(Google):
+class Gemini(google.Google):
     """One file a session; subagents in files of their own."""
 
     id = "gemini"
@@ -327,7 +305,24 @@ class Gemini(Google):
         Format("Gemini CLI prompt log, logs.json", "a list of objects with sessionId, messageId and message"),
     )
     homes = (Home("$GEMINI_CLI_HOME/.gemini/tmp", "GEMINI_CLI_HOME"), Home(".gemini/tmp"))
-    published = PUBLISHED
+    published = Published(
+        names=("gemini-cli",),
+        source="gemini-cli",
+        categories=categories(
+            file_read="read_file read_many_files list_directory get_internal_docs read_mcp_resource",
+            file_write="write_file replace edit",
+            file_search="glob grep_search search_file_content",
+            shell="run_shell_command",
+            network="web_fetch google_web_search",
+            delegation="task activate_skill",
+        ),
+        figures={
+            "context": "inputTokens", "cache_read": "cachedTokens", "spoken": "outputTokens",
+            "reasoning": "thoughtTokens",
+        },
+        inclusive=True,
+        slug="gemini-session",
+    )  # fmt: skip
     history = Log
     resume = ("gemini", "--resume")
     running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True, draws=True)
@@ -365,8 +360,6 @@ class Gemini(Google):
             or record.keys() in ({"$set"}, {"$rewindTo"})
             for record in head.records[:_LOOK]
         )
-
-    # -- files -----------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session. Raises OSError, also for a document that is only half-written."""
@@ -424,15 +417,13 @@ class Gemini(Google):
         for name, path in found.items():
             yield Child(one_line(name, 100), path)
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
             return "$rewindTo"
         if not isinstance(record.get("id"), str) and meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and responses_in(parts_of(record.get("content"))):
+        if kind == "user" and google.responses_in(parts_of(record.get("content"))):
             return "tool response"
         return "message with nothing new" if kind in TYPES else kind
 
@@ -455,24 +446,20 @@ class Gemini(Google):
             return _read_message(record)
         return _read_meta(meta)
 
-    # -- tools -----------------------------------------------------------------------------------------------------
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
-        call = (use.call if isinstance(use, Call) else None) or {}
-        given = answer.details if answer is not None else None
-        result, display, status = given or (None, call.get("resultDisplay"), call.get("status"))
-        use_id = text_of(call.get("id")) if call else use.use_id
-        tool = make_tool(use.name, use_id, call.get("args"), result, display, status)
+        call = use.call if isinstance(use, Call) else {}
+        answer = answer or Answer("", details=(None, call.get("resultDisplay"), call.get("status")))
+        tool, facts = super().tool(use, answer, path)
+        tool.use_id = clean(text_of(call.get("id"))) if call else tool.use_id
         tool.spilled = tool.text.startswith(_MASKED)
-        facts: Data = {}
         if about := one_line(text_of(call.get("description")), 300):
             # The program makes it of the input, or takes the words that describe the tool to the model.
             if tool.type in ("generic", "unknown"):
                 tool.summary = about
             else:
                 facts["description"] = about
-        shown = clean(display_text(display)).strip()
+        shown = clean(google.display_text(answer.details[1])).strip()
         if shown and "".join(shown.split()) not in "".join(tool.text.split()):
             facts["display"] = shown
         return tool, facts
@@ -482,9 +469,6 @@ def _folders(session: Session) -> list[Path]:
     """Return the folders of subagents: below the chats, by the session's id. A subagent's own lie beside its folder."""
     name, folder = _UNSAFE.sub("_", session.id), session.path.absolute().parent
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
-
-
-# -- where its files lie -----------------------------------------------------------------------------------------------
 
 
 def _is_left_over(file: SessionFile) -> bool:
@@ -499,10 +483,8 @@ def _is_left_over(file: SessionFile) -> bool:
 
 
 def project_root(path: Path) -> str | None:
-    """The project's directory of the session in a file, clean; None where nobody tells.
-
-    Tried in turn: the `.project_root` beside the session, the slug in projects.json, and the hash that is
-    the folder's name among those of all directories that are known.
+    """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
+    projects.json or a known directory's hash. None where nobody tells.
     """
     parents = list(path.absolute().parents)
     folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])
@@ -653,7 +635,7 @@ def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
     if kind == "user":
         # Results in a record of their own mostly all stand with their uses too (note 1.6).
         alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
-        found = responses_in(parts_of(content)) if alone else []
+        found = google.responses_in(parts_of(content)) if alone else []
         replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
         return replies or _read_user(value, content)
     if isinstance(kind, str) and kind in _NOTICES:
@@ -679,7 +661,7 @@ def _read_user(value: Data, content: object) -> Iterator[Said]:
     """Read a message under the user's name: the typed text, and the texts that were put beside it."""
     name, time = text_of(value.get("id")), when(value.get("timestamp"))
     parts, shown = parts_of(content), parts_of(value.get("displayContent"))
-    labels = ["" if is_thought(part) else context_label(text_of(part.get("text"))) for part in parts]
+    labels = ["" if is_thought(part) else google.context_label(text_of(part.get("text"))) for part in parts]
     beside = [(part["text"], label) for part, label in zip(parts, labels, strict=True) if label]
     typed = [part for part, label in zip(parts, labels, strict=True) if not label]
     if shown and (said_text(shown).strip() or media_in(shown)):
@@ -695,8 +677,8 @@ def _read_user(value: Data, content: object) -> Iterator[Said]:
             images=media, extra={"sentToModel": sent} if sent != text else None, again=again,
         )  # fmt: skip
     for (text, label), of in zip(beside, ids, strict=False):
-        if label == SUMMARY:
-            yield Said(Kind.COMPACTION, snapshot_text(text), "Compacted", id=of, time=time)
+        if label == google.SUMMARY:
+            yield Said(Kind.COMPACTION, google.snapshot_text(text), "Compacted", id=of, time=time)
         else:
             yield Said(Kind.CONTEXT, text, label, id=of, time=time)
 
@@ -730,7 +712,7 @@ def _read_answer(value: Data, content: object) -> list[Any]:
     if tokens:
         if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
             items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
-        if (usage := normalised(*map(tokens.get, _COUNTS))) is not None:
+        if (usage := google.normalised(*map(tokens.get, _COUNTS))) is not None:
             items.append(Spent(usage, name, model))
     return items
 
@@ -741,8 +723,7 @@ def _read_call(call: Data, tag: str, message: str, time: float | None, model: st
     use_id = text_of(call.get("id")) or f"{message}:{tag}"
     own, of = when(call.get("timestamp")), f"{message}:{tag}" if message else ""
     use = Call(
-        name=name, use_id=use_id, input=asked, model=model, type=tool_type(name), id=of,
-        time=time if own is None else own, call=call,
+        name=name, use_id=use_id, input=asked, model=model, id=of, time=time if own is None else own, call=call,
     )  # fmt: skip
     if agent := text_of(call.get("agentId")):
         shown = dict_of(call.get("resultDisplay"))

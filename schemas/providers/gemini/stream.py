@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import clean, one_line
 from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
-from schemas.providers._google import make_tool, normalised, read_result, tool_type
+from schemas.providers._google import Tools, normalised, read_result
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Piece, Say, Skip, Turn, Use
-from schemas.slices import Listing
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Skip, Turn, Use
 from schemas.usage import TokenUsage, as_count, total_usage
 from schemas.values import dict_of, text_of
 
@@ -32,10 +31,6 @@ _TELLING = {
     "result": ("status", "stats"),
 }
 """The types of records, and the fields of which each has one: files on disk have an `error` with other ones."""
-
-
-class Spoken(Piece):
-    """A piece of speech; neighbours are one text."""
 
 
 class Spent(Count):
@@ -64,16 +59,14 @@ class Speech(History):
             yield record, number, as_word(item, Piece, id=self._name)
 
 
-class GeminiStream(Stream):
+class GeminiStream(Stream, Tools):
     """One session; each process of it begins with `init` and ends with `result`."""
 
     id = "gemini"
     name = "Gemini CLI"
     formats = (Format("Gemini CLI, `-o stream-json` (or json)", "init, message, tool_use … with an ISO timestamp"),)
     history = Speech
-    listing = Listing()
     answers = "first"
-    reuses = True
     lacks = frozenset({Lack.THINKING, Lack.TIMES})
 
     def prints(self, record: Data) -> bool:
@@ -103,12 +96,12 @@ class GeminiStream(Stream):
                 yield Turn()
                 yield Skip("init")
             case "message" if _is_speech(record):
-                yield Spoken(Kind.TEXT, text_of(record.get("content")))
+                yield Held(Kind.TEXT, text_of(record.get("content")))
             case "message" if record.get("role") == "user":
                 yield Say(Kind.PROMPT, text_of(record.get("content")))
             case "tool_use":
                 name, asked = text_of(record.get("tool_name")), dict_of(record.get("parameters"))
-                yield Use(name=name, use_id=text_of(record.get("tool_id")), input=asked, type=tool_type(name))
+                yield Use(name=name, use_id=text_of(record.get("tool_id")), input=asked)
             case "tool_result":
                 error = dict_of(record.get("error"))
                 output = text_of(record.get("output")) or text_of(error.get("message"))
@@ -116,7 +109,7 @@ class GeminiStream(Stream):
                 if _CANCELLED.match(output[:200]):  # which is reported as a success
                     word = "cancelled"
                 ended = read_result("", None, output, word)
-                yield Answer(text_of(record.get("tool_id")), *ended, details=(output, word, error))
+                yield Answer(text_of(record.get("tool_id")), *ended, details=(None, output, word, error))
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
@@ -130,9 +123,10 @@ class GeminiStream(Stream):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result. What went wrong is said in two ways."""
-        output, word, error = answer.details if answer is not None else (None, None, {})
-        tool = make_tool(use.name, use.use_id, use.input, None, output, word)
-        facts = {"errorType": kind} if (kind := one_line(text_of(error.get("type")), 80)) else {}
+        tool, facts = super().tool(use, answer, path)
+        error = answer.details[3] if answer is not None else {}
+        if kind := one_line(text_of(error.get("type")), 80):
+            facts["errorType"] = kind
         if (told := clean(text_of(error.get("message")))) and told != tool.text:
             facts["error"] = told
         return tool, facts

@@ -49,6 +49,8 @@ class Agent:
     lacks: ClassVar[frozenset[Lack]] = frozenset()
     """What its sources may never tell: a session lacks what none of its records did."""
     tools: ClassVar[Mapping[str, ToolType]] = {}
+    foreign: ClassVar[str] = ""
+    """What is found in the names of tools that others' servers bring, which are generic: a regular expression."""
     listing: ClassVar[Listing | None] = None
     """The form in which its tools show what they read of a file; None where that is not known."""
     deniers: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -61,9 +63,7 @@ class Agent:
     uuids: ClassVar[bool] = False
     """Whether it gives its sessions UUIDs, so that it can go on with no other one."""
     marks: ClassVar[tuple[bytes, ...]] = ()
-    """What stands in the beginning of each of its logs and databases, one of these at least; empty where it is to be
-    asked in any case.
-    """
+    """One of these stands in the beginning of each of its logs and databases; empty where it is always to be asked."""
     silent: ClassVar[frozenset[str]] = frozenset()
     """Types of records that hold nothing and stand nowhere: counted without being read."""
     published: ClassVar[Published] = Published()
@@ -81,10 +81,9 @@ class Agent:
     """False where prompts need not be told: then what the agent says opens an exchange."""
 
     copies: ClassVar[bool] = False
-    """Whether a record that is equal to an earlier one, its id or its time too, is a copy of that, which is left out.
-    False where a history tells copies otherwise, and where records have nothing that is given once.
+    """Whether a record that equals an earlier one, its id or time too, is a copy, which is left out. False where a
+    history tells copies otherwise.
     """
-    # -- what each agent says of itself ----------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
         """Return whether a file with this beginning is this agent's."""
@@ -123,9 +122,7 @@ class Agent:
         return ()
 
     def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
-        """Return the tokens of subagents' sources, by model, where a running total of the session's includes
-        them; None where that is not known.
-        """
+        """Return the tokens of subagents' sources, by model, which a running total includes; None if not known."""
         return None
 
     def same_model(self, one: str, other: str) -> bool:
@@ -135,7 +132,7 @@ class Agent:
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result as a person reads them, and facts for which a tool has no field."""
         tool = Tool(
-            clean(use.name) or "(unnamed tool)", self.tools.get(use.name, use.type), clean(use.use_id),
+            clean(use.name) or "(unnamed tool)", self.tool_type(use.name, use.type), clean(use.use_id),
             clean_value(use.input or {}), status=ToolStatus.PENDING,
         )  # fmt: skip
         if answer is not None:
@@ -146,17 +143,16 @@ class Agent:
         tool.diffs = self.diffs(tool, answer)
         return tool, {}
 
-    def tool_type(self, name: str) -> ToolType:
+    def tool_type(self, name: str, otherwise: ToolType = "unknown") -> ToolType:
         """Return the type of the tool with that name."""
-        return self.tools.get(name, "unknown")
+        foreign = self.foreign and re.search(self.foreign, name)
+        return self.tools.get(name) or ("generic" if foreign else otherwise)
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool use, by the names that most agents give. A use that failed changed nothing."""
         if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
             return []
         return changes_asked(tool.input)
-
-    # -- Provider --------------------------------------------------------------------------------------------------
 
     def locations(self, env: Environment) -> list[Location]:
         """Return the places of its sessions on a machine, existing or not; a variable's folder before the default."""
@@ -183,9 +179,7 @@ class Agent:
         return [*self.resume, session.id] if self.resume and known else None
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """The variable and its value with which the agent's command finds a session: where none of its homes holds it,
-        but a folder laid out as one that a variable names.
-        """
+        """The variable and its value with which the agent finds a session in a folder laid out as a home of its own."""
         if any(path.is_relative_to(location.path) for location in self.locations(env)):
             return None
         for home in self.homes:
@@ -199,8 +193,6 @@ class Agent:
     def retention(self, env: Environment) -> Retention | None:
         """Return what the agent itself deletes."""
         return None
-
-    # -- running sessions ------------------------------------------------------------------------------------------
 
     def stated(self, env: Environment) -> Iterable[Stated]:
         """Return what it says of its sessions that run, or ran when they were killed. Asked every second."""

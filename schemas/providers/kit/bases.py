@@ -1,6 +1,4 @@
-"""The bases of agents, by what their sessions lie in: `Lines`, `Document`, `Tree`, `Database`, `Prose`; or are printed
-as: `Stream`.
-"""
+"""The bases of agents, by what their sessions lie in: `Lines`, `Document`, `Tree`, `Database`, `Prose`, or `Stream`."""
 
 from __future__ import annotations
 

@@ -66,9 +66,7 @@ class Facts:
             self._titles[title.rank] = one_line(title.text)
 
     def settle_title(self, knows: Callable[[Any], bool]) -> None:
-        """Decide the title: the highest rank, else the first live prompt. Where that prompt says nothing (`hi`), the
-        first longer one follows it.
-        """
+        """Decide the title: the highest rank, else the first live prompt, and another where it says little (`hi`)."""
         titles = self._titles | {t.rank: one_line(t.text) for t in self._titles_of if t.text.strip() and knows(t.of)}
         best = max(titles, default=-1)
         first = next(self._prompts(), "") or next(self._prompts(gone=True), "")

@@ -112,8 +112,6 @@ class Tree:
     def __len__(self) -> int:
         return len(self.parent)
 
-    # -- records ---------------------------------------------------------------------------------------------------
-
     def find(self, uuid: str) -> int:
         """The node of a record that was read; NOBODY if there was none."""
         node = self.known.get(hash(uuid), NOBODY)
@@ -178,8 +176,6 @@ class Tree:
         parent[node] = above
         self._relinked = True
 
-    # -- messages --------------------------------------------------------------------------------------------------
-
     def own(self, node: int, row: int) -> None:
         """Note whose a message is, which is the next one or was made anew."""
         self.nodes[row : row + 1] = array("I", [node])
@@ -203,9 +199,7 @@ class Tree:
                 yield row, bool(live[node]) or self.state[node] == ASIDE or self._leaf == NOBODY
 
     def _walk(self) -> list[int]:
-        """Follow the leaf back; returns the nodes that are live now and were not, or the other way round, but for new
-        ones.
-        """
+        """Follow the leaf back; returns the nodes, but for new ones, that became live or were taken back."""
         live, parent, before, came = self.live, self.parent, bytes(self.live[: self._settled]), list[int]()
         node = self.leaf
         while not live[node]:

@@ -92,8 +92,6 @@ class Pipe:
         for run in (self._nobody, *self._runs.values()):
             run.reader.session = session
 
-    # -- Parser ----------------------------------------------------------------------------------------------------
-
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records, in the order in which they were printed; returns what changed."""
         first = self._begin()
@@ -140,8 +138,6 @@ class Pipe:
         changed = self._nobody.reader.rows.changed
         changes = [Change(Op.UPDATED, row) for row in sorted(changed) if row < first]
         return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
-
-    # -- who prints ------------------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
         self._last = (*record[:3], {})
@@ -220,8 +216,6 @@ class Pipe:
             session.id = one_line(run.id, 300)
             for exchange in session.exchanges:
                 exchange.id = f"{session.id}:{exchange.index}"
-
-    # -- messages --------------------------------------------------------------------------------------------------
 
     def _watch(self, run: Run) -> None:
         run.reader.talk.before = lambda record: self._speak(run, record)

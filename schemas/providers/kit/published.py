@@ -22,15 +22,11 @@ class Published(NamedTuple):
     categories: Mapping[str, str] | None = None
     """Toolpath's category of each of its tools; None where the format has no table of them."""
     figures: Mapping[str, str] = _APART
-    """What SessionData calls its figures: those of a TokenUsage, `context` for input with what came from the cache, and
-    `spoken` for output without thinking.
-    """
+    """SessionData's names of its figures: a TokenUsage's, `context` with cached input, `spoken` without thinking."""
     inclusive: bool = False
     """Whether its own input, which Toolpath has, includes what came from the cache."""
     by_block: bool = False
-    """Whether a response is several records, each with the response's usage, and one without text where thinking was
-    withheld.
-    """
+    """Whether a response is several records, each with its usage, and one without text for withheld thinking."""
     slug: str = ""
     """The slug of a session of which no prompt has words."""
     untyped: re.Pattern[str] | None = None

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from schemas.clean import one_line
 from schemas.message import Flag, Kind
 from schemas.paths import address_of, source_of
+from schemas.providers.kit import words
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.build import builder
 from schemas.providers.kit.facts import Facts
@@ -22,22 +23,6 @@ from schemas.providers.kit.rows import Items, Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.tokens import Tokens
 from schemas.providers.kit.uses import Uses
-from schemas.providers.kit.words import (
-    Also,
-    Answer,
-    Child,
-    Count,
-    Dropped,
-    Fact,
-    Link,
-    Piece,
-    Say,
-    Skip,
-    Title,
-    Total,
-    Turn,
-    Use,
-)
 from schemas.records import Record
 from schemas.session import Change, Lack, Op, Session, Subagent
 from schemas.values import text_of
@@ -53,9 +38,7 @@ Meaning: TypeAlias = "Callable[[Record, int, Any], bool | None]"
 
 
 class _Meant(dict[type, Meaning]):
-    """The handlers for the items of an agent's history: for a word that derives from one of the kit's, the handler of
-    that.
-    """
+    """The handlers of an agent's own words: those of the words of the kit from which they derive."""
 
     def __missing__(self, kind: type) -> Meaning:
         meant = self[kind] = next(self[base] for base in kind.__mro__ if base in self)
@@ -93,7 +76,7 @@ class Reader:
         """The messages that show the uses that started them."""
         self._started_by: dict[str, str] = {}
         """The ids of the uses that started them, where those are not their names."""
-        self._beside: dict[Path | str, tuple[Child, Subagent]] = {}
+        self._beside: dict[Path | str, tuple[words.Child, Subagent]] = {}
         self._stamps: object = None
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
@@ -102,34 +85,33 @@ class Reader:
         """How many messages were looked at for what they tell."""
         self._places: dict[int, tuple[int, int]] | None = {} if agent.copies else None
         """Where records stand, by `_is_copy`'s marks: the store and the offset; None where a history tells copies."""
-        items = root.items if root is not None else Items(agent.read)
-        self.items: Items = items
-        self.build = builder(agent, self.rows, self.uses, items)
+        self.items: Items = root.items if root is not None else Items(agent.read)
+        self.build = builder(agent, self.rows, self.uses, self.items)
         """Builds the messages that came of its records."""
         if beside is None:
             session.build, session.lacks = self.build, agent.lacks
-            session.build_bare = builder(agent, self.rows, self.uses, items, bare=True)
+            session.build_bare = builder(agent, self.rows, self.uses, self.items, bare=True)
         if root is None:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
         else:
             self.talk.untold = lambda: root.task_prompt(self)
-        self._words: dict[type, Meaning] = {
-            Say: self.talk.say,
-            Use: self.uses.use,
-            Piece: self.talk.piece,
-            Also: self.talk.also,
-            Answer: self.uses.answer,
-            Count: self.tokens.count,
-            Total: self._total,
-            Title: lambda record, number, title: self.facts.title(title),
-            Link: self._link,
-            Turn: self._turn,
-            Dropped: lambda record, number, dropped: self.talk.drop(dropped),
-            Fact: self._fact,
-            Skip: self._skip,
-            Child: lambda record, number, child: self._child_beside(child),
+        self._meanings: dict[type, Meaning] = {
+            words.Say: self.talk.say,
+            words.Use: self.uses.use,
+            words.Piece: self.talk.piece,
+            words.Also: self.talk.also,
+            words.Answer: self.uses.answer,
+            words.Count: self.tokens.count,
+            words.Total: self._total,
+            words.Title: lambda record, number, title: self.facts.title(title),
+            words.Link: self._link,
+            words.Turn: self._turn,
+            words.Dropped: lambda record, number, dropped: self.talk.drop(dropped),
+            words.Fact: self._fact,
+            words.Skip: self._skip,
+            words.Child: lambda record, number, child: self._child_beside(child),
         }
-        self._meant = _Meant(self._words)
+        self._meant = _Meant(self._meanings)
 
     @property
     def session(self) -> Session:
@@ -141,8 +123,6 @@ class Reader:
         self._session = session
         for subject in (self.history, self.rows, self.talk, self.uses, self.tokens, self.facts):
             subject.session = session
-
-    # -- Parser ----------------------------------------------------------------------------------------------------
 
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
@@ -163,7 +143,7 @@ class Reader:
         if stamps[0] is None or stamps != self._stamps:
             self._stamps = stamps
             for item in self.agent.beside(self.session):
-                self._words[type(item)](_NOWHERE, -1, item)
+                self._meanings[type(item)](_NOWHERE, -1, item)
         if self.tokens.open:
             self._link_beside()
             paths = [child.path for child, _ in self._beside.values() if child.path is not None]
@@ -175,8 +155,6 @@ class Reader:
         self.settle()
         changes = [Change(Op.UPDATED, row) for row in sorted(self.rows.changed) if row < first]
         return changes + [Change(_APPENDED, row) for row in range(first, len(self.session.messages))]
-
-    # -- a record --------------------------------------------------------------------------------------------------
 
     def take(self, record: Record) -> None:
         """Read a record."""
@@ -204,7 +182,7 @@ class Reader:
             return
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
-        copied, words = history.copied, self._words
+        copied, meanings = history.copied, self._meanings
         first = self.rows.begin(time, copied != "")
         if history.whole and self.rows.growing:
             self.talk.stop_growing()
@@ -212,27 +190,19 @@ class Reader:
             self.talk.branched = True
         if copied or history.forked:
             self._inherit(copied or history.forked)
-        used = repeats = False
+        done = set[bool | None]()
         for number, item in enumerate(self._items_of(value)):
-            if type(item) in words:
-                done = words[type(item)](record, number, item)
-                if done:
-                    used = True
-                elif done is False:
-                    repeats = True
+            if type(item) in meanings:
+                done.add(meanings[type(item)](record, number, item))
                 continue
             for place, at, known in history.sift(record, number, item):
-                done = self._meant[type(known)](place, at, known)
-                if done:
-                    used = True
-                elif done is False:
-                    repeats = True
-        if used or len(session.messages.kind) > first:
+                done.add(self._meant[type(known)](place, at, known))
+        if True in done or len(session.messages.kind) > first:
             return
-        if repeats:
+        if False in done:
             session.duplicates += 1
-            return
-        session.hidden[one_line(agent.type(value), 80)] += 1
+        else:
+            session.hidden[one_line(agent.type(value), 80)] += 1
 
     def _is_copy(self, record: Record, time: float | None, places: dict[int, tuple[int, int]]) -> bool:
         """Return whether an equal record was read before, and its id or its time tells that it is no other one."""
@@ -250,12 +220,12 @@ class Reader:
                 return True
         return False
 
-    def _turn(self, record: Record, number: int, turn: Turn) -> None:
+    def _turn(self, record: Record, number: int, turn: words.Turn) -> None:
         self.talk.begin_turn(turn)
         if not turn.begins:
             self.uses.end_turn(turn.failed)
 
-    def _fact(self, record: Record, number: int, fact: Fact) -> None:
+    def _fact(self, record: Record, number: int, fact: words.Fact) -> None:
         said = fact.said
         if (model := said.pop("model", None)) is not None:
             self.talk.model = model if isinstance(model, str) else ""
@@ -263,12 +233,12 @@ class Reader:
             self.rows.enter(one_line(place, 4096))
         self.facts.learn(fact)
 
-    def _skip(self, record: Record, number: int, skip: Skip) -> bool:
+    def _skip(self, record: Record, number: int, skip: words.Skip) -> bool:
         hidden, what = self._session.hidden, _short(skip.what)
         dict.__setitem__(hidden, what, hidden.get(what, 0) + 1)  # it is clean already
         return True
 
-    def _total(self, record: Record, number: int, total: Total) -> bool | None:
+    def _total(self, record: Record, number: int, total: words.Total) -> bool | None:
         if total.beside and self.session.lineage.forked_from:
             return None
         return self.tokens.total(record, total, elsewhere=total.beside and bool(self._beside or self.uses.tasks))
@@ -287,8 +257,6 @@ class Reader:
             exchange.inherited = True
         self.tokens.inherit_groups(groups, source)
         self._inherited = len(messages), len(session.groups)
-
-    # -- subagents -------------------------------------------------------------------------------------------------
 
     def _child(self, name: str) -> Reader:
         """The reader of a subagent within this source."""
@@ -311,11 +279,11 @@ class Reader:
                 return task.prompt
         return ""
 
-    def _link(self, record: Record, number: int, link: Link) -> None:
+    def _link(self, record: Record, number: int, link: words.Link) -> None:
         (self.root or self)._started_by[link.agent] = link.use_id
         self.uses.link(link)
 
-    def _child_beside(self, child: Child) -> None:
+    def _child_beside(self, child: words.Child) -> None:
         path = child.path or (address_of(source_of(self.session.path)[0], child.key) if child.key else None)
         if (path or child.id) in self._beside:
             return

@@ -159,8 +159,6 @@ class Rows:
             number = self._models[name] = self.session.model_index(name)
         return number
 
-    # -- ids -------------------------------------------------------------------------------------------------------
-
     def _unique_key(self, record: Record, number: int, given: str) -> int:
         if given:
             key = key_of(given)

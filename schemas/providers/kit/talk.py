@@ -47,8 +47,6 @@ class Talk:
         self._unopened: list[Exchange] = []
         """Exchanges that no message opened when they began."""
 
-    # -- messages --------------------------------------------------------------------------------------------------
-
     def say(self, record: Record, number: int, say: Say) -> bool:
         """A message: appended, or what its id names replaced; False for one that was said before."""
         if say.once is not None:
@@ -167,8 +165,6 @@ class Talk:
             messages.resize(row, say.text)
             messages.flags[row] &= ~_WITHHELD
         return True
-
-    # -- exchanges -------------------------------------------------------------------------------------------------
 
     def open_untold(self, record: Record) -> None:
         """Open an exchange for what answers a prompt that is not told."""

@@ -106,9 +106,7 @@ class Tokens:
         return True
 
     def _since_last(self) -> Sequence[int]:
-        """Return the agent's messages since the last count that closed: behind the last prompt, or where there is none,
-        before it.
-        """
+        """Return the agent's messages since the last count that closed: behind the last prompt, or else before it."""
         kinds, first = self.session.messages.kind, self._closed
         start = max(first, self.session.exchanges[-1].start) if self.session.exchanges else first
         self._closed = len(kinds)
@@ -142,9 +140,7 @@ class Tokens:
         session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
 
     def inherit_groups(self, first: int, source: str) -> None:
-        """Let the groups from `first` on be copies from another session; those named after this one are named after
-        that.
-        """
+        """Let the groups from `first` on be another session's, also by name."""
         session, groups = self.session, self.session.groups
         self._last = -1, _NOTHING
         for group in range(first, len(groups)):
@@ -168,8 +164,8 @@ class Tokens:
             base += last  # another process went on
         self._totals[total.name] = base, total.usage
         known = total_usage(self._counted(total.name)) or _NOTHING
-        figures = zip(total.usage, base, known, strict=True)
-        rest = TokenUsage(*(None if n is None else max(0, n + (b or 0) - (k or 0)) for n, b, k in figures))
+        spent = TokenUsage(*(n if n is None else n + (b or 0) for n, b in zip(total.usage, base, strict=True)))
+        rest = spent.less(known)
         if not any(rest):
             return None
         if elsewhere:
@@ -185,8 +181,7 @@ class Tokens:
         """Count what is left of running totals once it is known what the subagents in other sources took, by model."""
         for name, rest in self.open.items():
             took = total_usage(usage for model, usage in spent if self._same_model(model, name)) or _NOTHING
-            figures = zip(rest.usage, took, strict=True)
-            self._give(rest, name, TokenUsage(*(n and max(0, n - (t or 0)) for n, t in figures)))
+            self._give(rest, name, rest.usage.less(took))
 
     def _give(self, rest: _Rest, model: str, usage: TokenUsage) -> None:
         """Let a rest count as much as is known of it now."""

@@ -148,8 +148,6 @@ class Uses:
                 flags[row] = flags[row] & ~_PENDING | _INTERRUPTED
                 self._rows.changed.add(row)
 
-    # -- subagents -------------------------------------------------------------------------------------------------
-
     def link(self, link: Link) -> None:
         """Note which use started a subagent."""
         if (row := self.row(link.use_id)) >= 0:

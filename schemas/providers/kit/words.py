@@ -53,6 +53,13 @@ class Piece(Say):
 
 
 @dataclass(slots=True)
+class Held(Piece):
+    """A text in which other records have a say: what becomes of it, the agent's `History` decides by its `role`."""
+
+    role: str = ""
+
+
+@dataclass(slots=True)
 class Also(Say):
     """The same message, told by another record: it gives the text, label, images and facts that the message lacks.
 
@@ -78,8 +85,8 @@ class Answer:
     details: Any = None
     """What the agent's `tool` reads again when the message is built."""
     beside: bool = False
-    """No result, but what another record tells of the use: it is shown as one only where there is no other. A status
-    that is not OK stays, whatever a result says; PENDING says nothing.
+    """What another record tells of the use, shown only where there is no result. A status that is not OK stays,
+    whatever a result says; PENDING says nothing.
     """
     more: Sequence[Answer] = ()
     """For the agent's `tool`: all that was told `beside` this result."""
@@ -121,9 +128,7 @@ class Child(NamedTuple):
 
     id: str
     path: Path | None = None
-    """None for another session of the same source, `key`; with neither it lies where nobody looks, or it is found
-    later under the same id.
-    """
+    """None for another session of this source, `key`; with neither nobody knows where, or it is found later."""
     key: str = ""
     task: Task = Task()
     use_id: str = ""

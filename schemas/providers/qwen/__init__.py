@@ -19,21 +19,8 @@ from schemas.clean import as_json, clean, one_line
 from schemas.folders import entries_of, matching, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
-from schemas.providers._google import (
-    Google,
-    context_label,
-    is_thought,
-    make_tool,
-    media_in,
-    normalised,
-    parts_of,
-    read_result,
-    responses_in,
-    said,
-    said_text,
-    snapshot_text,
-    tool_type,
-)
+from schemas.providers import _google as google
+from schemas.providers._google import is_thought, media_in, parts_of, said_text
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.blocks import task_in
@@ -127,7 +114,7 @@ class Branches(Chain):
         return all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"})
 
 
-class Qwen(Google):
+class Qwen(google.Google):
     """One file a session; subagents in files beside it."""
 
     id = "qwen"
@@ -147,7 +134,7 @@ class Qwen(Google):
         Format("Qwen Code session, JSON lines", "a record with uuid, sessionId and message.parts, or a systemPayload"),
     )
     history = Branches
-    answers = "first"
+    answers, shows = "first", True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
@@ -185,8 +172,6 @@ class Qwen(Google):
         parents = Path(os.path.abspath(path)).parents
         in_home = len(parents) > 3 and (parents[0].name, parents[2].name) == ("chats", "projects")
         return moved_home("QWEN_HOME", parents[3] if in_home else None, [self.locations(env)[0].path])
-
-    # -- records ---------------------------------------------------------------------------------------------------
 
     def type(self, record: Data) -> str:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
@@ -234,7 +219,7 @@ class Qwen(Google):
             return
         yield from _replies(record)
         if prompt.label:
-            yield Say(Kind.CONTEXT, snapshot_text(prompt.typed), label=prompt.label, images=prompt.media)
+            yield Say(Kind.CONTEXT, google.snapshot_text(prompt.typed), label=prompt.label, images=prompt.media)
         elif prompt.typed.strip() or prompt.media:
             extra = {"sentToModel": prompt.sent} if prompt.sent.split() != prompt.typed.split() else None
             yield Say(Kind.STEER if subtype else Kind.PROMPT, prompt.typed, images=prompt.media, extra=extra)
@@ -247,7 +232,7 @@ class Qwen(Google):
             if isinstance(call := part.get("functionCall"), dict):
                 name, asked = text_of(call.get("name")), dict_of(call.get("args"))
                 yield Use(
-                    name=name, use_id=text_of(call.get("id")), input=asked, model=model, type=tool_type(name),
+                    name=name, use_id=text_of(call.get("id")), input=asked, model=model,
                     task=task_in(asked) if name in STARTERS else None,
                 )  # fmt: skip
             elif is_thought(part):
@@ -280,7 +265,7 @@ class Qwen(Google):
                 before, after = as_count(info.get("originalTokenCount")), as_count(info.get("newTokenCount"))
                 known = before is not None and after is not None
                 label = f"Compacted, {before:,} tokens before, {after:,} after" if known else "Compacted"
-                text = snapshot_text(next(filter(str.strip, map(said_text, history)), ""))
+                text = google.snapshot_text(next(filter(str.strip, map(said_text, history)), ""))
                 yield Say(Kind.COMPACTION, text, label, extra={"compaction": info} if info else None)
             case "rewind":
                 count = as_count(payload.get("truncatedCount"))
@@ -319,15 +304,10 @@ class Qwen(Google):
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
-    # -- tools -----------------------------------------------------------------------------------------------------
-
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
-        """A tool use; of a failure the screen often told more than the model got."""
-        details = answer.details if answer is not None and answer.details else ()
-        facts = {} if use.name or answer is None else {"toolUseId": clean(answer.use_id)}
-        return make_tool(use.name, use.use_id, use.input, *details, shows=True), facts
-
-    # -- subagents beside ------------------------------------------------------------------------------------------
+        """A tool use, or a result without one, with its id."""
+        tool, facts = super().tool(use, answer, path)
+        return tool, facts if use.name or answer is None else {"toolUseId": clean(answer.use_id)}
 
     def stamps(self, session: Session) -> object:
         """Return the state of the folder of subagents, which shows a change."""
@@ -375,9 +355,6 @@ def _look(path: Path) -> tuple[str | None, str]:
     return agent, ""
 
 
-# -- what records hold -------------------------------------------------------------------------------------------------
-
-
 class _Prompt(NamedTuple):
     """A user record's text, raw."""
 
@@ -403,14 +380,14 @@ def _read_prompt(record: Data) -> _Prompt:
     """A user record taken apart."""
     parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
     payload, bodies, hooks = _payload_of(record), list[str](), list[str]()
-    for text in said(parts):
+    for text in google.said(parts):
         # Only the last block's opening can match, so that a long text is looked at from there and not from its start.
         start = text.rfind("<hook_context>")
         match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
         bodies.append(text[: match.start()] if match else text)
         hooks += [match[1]] if match else []
     sent, typed, hook = "".join(bodies), text_of(payload.get("displayText")), text_of(payload.get("hookContext"))
-    label = "" if typed else context_label(sent)
+    label = "" if typed else google.context_label(sent)
     return _Prompt(typed or sent, sent, hook or "\n\n".join(hooks), media_in(parts), label)
 
 
@@ -429,7 +406,7 @@ def _item_text(item: Data) -> str:
 
 def _replies(record: Data) -> Iterator[Answer]:
     """The results in a record, in order, each with what belongs to it of the record's parts."""
-    found, about = responses_in(_parts_in(record)), dict_of(record.get("toolCallResult"))
+    found, about = google.responses_in(_parts_in(record)), dict_of(record.get("toolCallResult"))
     for parts in found:
         response = parts[0]["functionResponse"]
         call = text_of(response.get("id")) or text_of(about.get("callId"))
@@ -440,7 +417,7 @@ def _replies(record: Data) -> Iterator[Answer]:
             error = mine.get("error")
             display = error if isinstance(error, str) else dict_of(error).get("message")
         details = content, display, mine.get("status")
-        yield Answer(call, *read_result(text_of(response.get("name")), *details, shows=True), details=details)
+        yield Answer(call, *google.read_result(text_of(response.get("name")), *details, shows=True), details=details)
 
 
 def read_usage(figures: Iterable[object]) -> TokenUsage | None:
@@ -454,7 +431,7 @@ def read_usage(figures: Iterable[object]) -> TokenUsage | None:
     apart = known + (thoughts or 0)
     outside = total != known and total in (apart, apart + (tool or 0))
     extra = None if total == known else tool
-    usage = normalised(prompt, written, cached, thoughts, extra, thoughts_inside=not outside)
+    usage = google.normalised(prompt, written, cached, thoughts, extra, thoughts_inside=not outside)
     if usage is not None and (usage.reasoning or 0) > (usage.output or 0):
         return usage._replace(reasoning=usage.output)
     return usage

@@ -12,14 +12,13 @@ from typing import Any, ClassVar
 
 from schemas.message import Kind, Tool
 from schemas.provider import Format
-from schemas.providers._google import make_tool, tool_type, unwrapped
+from schemas.providers._google import Tools, unwrapped
 from schemas.providers.claude.classify import texts_of
 from schemas.providers.claude.stream import WOKEN, Block, ClaudeStream, Result, Run
 from schemas.providers.kit.bases import Data
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.words import Answer, Fact, Say, Use
 from schemas.providers.qwen import STARTERS
-from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 
 _NOTICE = ('Background agent "', 'Background task "')
@@ -40,7 +39,7 @@ class QwenRun(Run):
 class QwenStream(ClaudeStream):
     """The output of `qwen`, recognised by its `init`; all that follows, by the session."""
 
-    listing = Listing()
+    tools, foreign, listing, tool_type = Tools.tools, Tools.foreign, Tools.listing, Tools.tool_type
     id = "qwen"
     name = "Qwen Code"
     formats: ClassVar[tuple[Format, ...]] = (
@@ -83,13 +82,10 @@ class QwenStream(ClaudeStream):
         return replace(super().result(record, block | {"content": text}, alone=alone), exit_code=code)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
-        """A tool use of Qwen Code's tools."""
+        """A tool use, with the exit code that its result told."""
         tool, facts = super().tool(use, answer, path)
-        tool.type = tool_type(use.name)
         if answer is not None and answer.exit_code is not None:
             tool.exit_code = answer.exit_code
-        if not tool.diffs:
-            tool.diffs = make_tool(use.name, use.use_id, use.input).diffs if tool.status in ("ok", "pending") else []
         return tool, facts
 
 
