@@ -32,6 +32,7 @@ from viewer.screens.filter import Filter
 from viewer.screens.find import FindScreen
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.colours import row_styles
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.hits import HitList
 
@@ -102,7 +103,7 @@ async def test_hits_stand_under_their_sessions_and_what_was_looked_for_is_marked
         ]
         assert lines[4].strip() == "3 more hits …"
         hits = pilot.app.screen.query_one(HitList)
-        match = hits.get_component_rich_style("hits--match")
+        match = row_styles(hits)["match"]
         marked = [s.text for s in hits.render_line(1) if s.style and s.style.color == match.color and s.style.bold]
         assert marked == ["zebraf"]
         await pilot.press("down", "down", "down", "enter")

@@ -13,7 +13,7 @@ from renderers.places import place_of
 from schemas.message import Flag, Tool
 from schemas.session import Change, Subagent
 from tests.support import Hand
-from tests.viewer.transcripts import Bare, Written, lines, story, transcript
+from tests.viewer.transcripts import Written, bare, lines, story, transcript
 from tests.waiting import until
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
@@ -76,7 +76,7 @@ async def test_a_place_that_is_not_there_is_said(follow: bool) -> None:
 async def test_what_is_needed_is_read_first() -> None:
     slow = Slow()
     screen = TranscriptScreen(slow, place="#4.2")
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         view = screen.query_one(TranscriptView)
         await until(pilot, lambda: "reading on to #4.2 …" in str(screen.query_one("#status", TitleBar).right))
         slow.readable = 5
@@ -91,7 +91,7 @@ async def test_what_is_needed_is_read_first() -> None:
 async def test_who_moved_meanwhile_stays() -> None:
     slow = Slow()
     screen = TranscriptScreen(slow, place="#9")
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         view = screen.query_one(TranscriptView)
         await until(pilot, lambda: view.layout_of.count == 4)
         await pilot.press("]")

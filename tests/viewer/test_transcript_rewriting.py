@@ -14,7 +14,7 @@ from textual.selection import Selection
 from renderers.terminal.folds import Fold
 from schemas.session import Lack
 from tests.viewer.rewriting import Following, Item, item, session_of
-from tests.viewer.transcripts import Bare, lines
+from tests.viewer.transcripts import bare, lines
 from tests.waiting import until
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.drawn import DrawnBlocks
@@ -41,7 +41,7 @@ def story(exchanges: int = 12) -> list[Item]:
 async def transcript(items: list[Item], *, follow: bool = False) -> AsyncIterator[tuple[Pilot[None], TranscriptView]]:
     following = Following(items)
     screen = TranscriptScreen(following, follow)
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         screen.items = following.reading.items  # type: ignore[attr-defined]
         yield pilot, screen.query_one(TranscriptView)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import on, work
@@ -35,6 +35,7 @@ from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
 from viewer.screens.config_keys import bindings
+from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line
@@ -320,12 +321,12 @@ class DiffScreen(RowListScreen):
         file, one = self._subject
         first = one or next(iter(file.happened if file else ()), None)
         if first is None or not first.place:
-            self._app.say("No place in the session is known of it.")
+            program(self).say("No place in the session is known of it.")
         elif self._go is not None:
             self.dismiss()
             self._go(first.place)
         else:
-            self._app.open_session(self._path, place=first.place)
+            program(self).open_session(self._path, place=first.place)
 
     def action_scope(self) -> None:
         """Show the changes of the exchange under the cursor, else of the one that it was opened from; or those of the
@@ -336,7 +337,7 @@ class DiffScreen(RowListScreen):
             self._place, self._exchange = one.place, one.place.partition(".")[0]
             self._known.pop(False, None)
         if not self._exchange:
-            self._app.say("It was not opened from an exchange.")
+            program(self).say("It was not opened from an exchange.")
         elif not self._busy:
             self._show(not self._whole)
 
@@ -366,7 +367,7 @@ class DiffScreen(RowListScreen):
             return ""
         text, lacks = patch_of(self._changes, os.getcwd())
         if lacks:
-            self._app.say("\n".join(one_line(lack, 200) for lack in lacks), title="Not in the patch")
+            program(self).say("\n".join(one_line(lack, 200) for lack in lacks), title="Not in the patch")
         return text
 
     def action_copy(self) -> None:
@@ -381,22 +382,17 @@ class DiffScreen(RowListScreen):
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         if text := self._patch():
-            said = put_on_clipboard(self._app, redacted_text("the patch", text), "c", as_it_is=as_it_is)
-            self._app.say(said)
+            said = put_on_clipboard(self.app, redacted_text("the patch", text), "c", as_it_is=as_it_is)
+            program(self).say(said)
 
     def action_write(self) -> None:
         """Write the patch to a file."""
         if text := self._patch():
-            self._app.write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"))
+            program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"))
 
     def action_back(self) -> None:
         """Go back to where one came from."""
         self.dismiss()
-
-    @property
-    def _app(self) -> Any:
-        """The program, by no name of its type: it knows the transcript's screen, and that knows this one."""
-        return self.app
 
 
 def _key(subject: Subject) -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
 from viewer.screens.config_keys import bindings, effective, key_name
 from viewer.screens.filter import Line
+from viewer.screens.program import program
 from viewer.transcript.find import Finder
 from viewer.transcript.jumps import Jumps
 from viewer.transcript.view import TranscriptView
@@ -262,7 +263,7 @@ class FindBar(Horizontal):
             self._jumps.leap("search", lambda: self._go_hit(step))
         else:
             said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
-            self.app.notify(said, markup=False, timeout=4)
+            program(self).say(said)
         return True
 
     # -- how many --------------------------------------------------------------------------------------------------
@@ -271,7 +272,7 @@ class FindBar(Horizontal):
         """Say which of the places one is at, and how many there are; and, unless one is still typing, the keys that go
         on from there. A search may still run while the bar goes away with its screen.
         """
-        keys = [key for key in effective("transcript", getattr(self.app, "keymap", {})) if key.action in _HINT]
+        keys = [key for key in effective("transcript", program(self).keymap) if key.action in _HINT]
         hint = (
             "" if self.has_focus_within else "".join(f"   {key_name(key.keys[0])} {_HINT[key.action]}" for key in keys)
         )
