@@ -341,23 +341,8 @@ class DiffScreen(RowListScreen):
         elif not self._busy:
             self._show(not self._whole)
 
-    def action_page_down(self) -> None:
-        """A page of the diff down."""
-        self._scroll(1)
-
-    def action_page_up(self) -> None:
-        """A page of the diff up."""
-        self._scroll(-1)
-
-    def action_half_down(self) -> None:
-        """Half a page of the diff down."""
-        self._scroll(0.5)
-
-    def action_half_up(self) -> None:
-        """Half a page of the diff up."""
-        self._scroll(-0.5)
-
-    def _scroll(self, pages: float) -> None:
+    def action_scroll(self, pages: float) -> None:
+        """Scroll the diff."""
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
 
@@ -370,15 +355,8 @@ class DiffScreen(RowListScreen):
             program(self).say("\n".join(one_line(lack, 200) for lack in lacks), title="Not in the patch")
         return text
 
-    def action_copy(self) -> None:
-        """Copy the patch, secrets replaced."""
-        self._copy()
-
-    def action_copy_as_it_is(self) -> None:
-        """Copy the patch as it is."""
-        self._copy(as_it_is=True)
-
-    def _copy(self, *, as_it_is: bool = False) -> None:
+    def action_copy(self, as_it_is: bool) -> None:
+        """Copy the patch, secrets replaced or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         if text := self._patch():

@@ -190,23 +190,9 @@ class RowListKeys(Widget):
     TABLE: ClassVar[str]
     """The table of its keys (viewer/screens/keys.py)."""
 
-    def action_cursor_down(self) -> None:
-        self.query_one(RowList).move(1)
-
-    def action_cursor_up(self) -> None:
-        self.query_one(RowList).move(-1)
-
-    def action_page_down(self) -> None:
-        self.query_one(RowList).page(1)
-
-    def action_page_up(self) -> None:
-        self.query_one(RowList).page(-1)
-
-    def action_top(self) -> None:
-        self.query_one(RowList).first()
-
-    def action_bottom(self) -> None:
-        self.query_one(RowList).last()
+    def action_go(self, how: str, *by: int) -> None:
+        """Move the list's cursor by one of its methods: move, page, first or last."""
+        getattr(self.query_one(RowList), how)(*by)
 
 
 class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes styles from the first base alone
