@@ -33,6 +33,7 @@ from viewer.screens.find import FindScreen
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.colours import row_styles
+from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.hits import HitList
 
@@ -120,11 +121,11 @@ async def test_enter_opens_at_the_hit_and_back_is_where_one_was(tmp_path: Path) 
         await until(pilot, lambda: getattr(pilot.app.screen.query_one(FindBar).finder, "done", False))
         transcript = pilot.app.screen
         assert isinstance(transcript, TranscriptScreen)
-        view = transcript.query_one("#transcript")
-        await until(pilot, lambda: view.cursor.block == 3 and view.hit == (3, view.hit[1], 0))  # type: ignore[attr-defined]
+        view, hits = transcript.query_one(TranscriptView), transcript.query_one(FindBar).hits
+        await until(pilot, lambda: view.cursor.block == 3 and hits.hit is not None and hits.hit[::2] == (3, 0))
         assert transcript.query_one(FindBar).box.value == "lock zebra"
         await pilot.press("n", "n")
-        await until(pilot, lambda: view.hit[2] == 2)  # type: ignore[attr-defined]
+        await until(pilot, lambda: hits.hit is not None and hits.hit[2] == 2)
         await pilot.press("escape", "q")
         await until(pilot, lambda: pilot.app.screen is find and found(pilot) == before)
         assert pilot.app.screen.query_one(Filter).value == "lock zebra"

@@ -102,12 +102,12 @@ async def test_who_moved_meanwhile_stays() -> None:
 
 async def test_words_are_looked_for_from_the_place_on() -> None:
     async with transcript(story(), place="#2.3", words="SENTENCE") as (pilot, view, _):
-        await until(pilot, lambda: view.hit is not None and "of 36" in count(pilot))
-        assert view.cursor.block == 8 and view.hit == (8, 2, 0)
+        await until(pilot, lambda: "of 36" in count(pilot))
+        assert view.cursor.block == 8 and pilot.app.screen.query_one(FindBar).hits.hit == (8, 2, 0)
         assert count(pilot).startswith("13 of 36")
         assert pilot.app.focused is view
         await pilot.press("n")
-        assert view.hit is not None and view.hit[::2] == (8, 1)
+        assert pilot.app.screen.query_one(FindBar).hits.hit == (8, 2, 1)
         await pilot.press("N", "N")
         assert view.cursor.block == 2
 

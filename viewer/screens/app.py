@@ -145,7 +145,7 @@ class TurnlogApp(App[None]):
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
         """A notice, at that edge of the screen from which the cursor is farther: it may speak of its line."""
-        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptWindow, RowList"))
+        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptView, RowList"))
         low = any(row is not None and 2 * row > self.size.height for row in rows)
         for rack in self.screen.query("ToastRack"):
             rack.set_class(low, "-top")

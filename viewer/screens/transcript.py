@@ -35,10 +35,11 @@ from viewer.screens.place import OpeningPlace
 from viewer.screens.program import back, program
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.prefetch import prefetch
 from viewer.transcript.prompt_line import PromptLine
-from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
-from viewer.transcript.view import TranscriptView
-from viewer.transcript.window import QUIET
+from viewer.transcript.replacing import replace_session
+from viewer.transcript.status import name_line, running_exchange, state_line
+from viewer.transcript.view import QUIET, TranscriptView
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
 if TYPE_CHECKING:
@@ -138,7 +139,6 @@ class TranscriptScreen(Screen[None]):
         self._place = OpeningPlace(self._view, place, kept)
         self._jumps = self._place.jumps
         self._stirred = asyncio.Event()
-        self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
@@ -270,8 +270,7 @@ class TranscriptScreen(Screen[None]):
             if self._stream is not None and self._stream.finished:
                 await self._show_end()
                 return
-            if self._facts() != self._shown_facts:
-                self._show_facts()
+            self._show_title()
             self._figures.show_if_due()
             self._look_for_next()
 
@@ -387,7 +386,7 @@ class TranscriptScreen(Screen[None]):
         """Show a session that takes the place of the one before: the same one, written or read anew."""
         self._figures.begin(session)  # before headers are drawn
         anew = Change(Op.RESTARTED) in changes
-        moves = self._view.set_session(session)
+        moves = replace_session(self._view, session)
         self._work(partial(self._view.in_slices, self._view.settle()), "settle")
         self._figures.follow(moves)
         self._outline.replaced(moves)
@@ -405,7 +404,7 @@ class TranscriptScreen(Screen[None]):
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
-            for _ in self._view.prefetch():
+            for _ in prefetch(self._view):
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
@@ -425,9 +424,7 @@ class TranscriptScreen(Screen[None]):
     @on(TranscriptView.Moved)
     def _moved(self) -> None:
         self._stirred.set()
-        if self._view.following != self._shown_following:  # the wheel can end it and begin it again
-            self._show_facts()
-        self._show_position()
+        self._show_facts()
 
     def on_key(self, event: Key) -> None:
         """A person is here. The letter of a mark is taken before keys are."""
@@ -447,27 +444,22 @@ class TranscriptScreen(Screen[None]):
         self._say(answer())
         self._show_position()
 
-    def _facts(self) -> tuple[bool, str, bool, str, str]:
-        """Collect what the title line says that may change though no message does: a title can come by itself."""
-        session = self.session
-        follower = self._follower
-        return follower.missing, follower.trouble, follower.live, name_line(session), origin_facts(session)
-
     def _show_facts(self) -> None:
-        """The title line."""
+        """Show how the session stands, and where one is in it."""
+        self._show_title()
+        self._show_position()
+
+    def _show_title(self) -> None:
+        """The title line, which may change though no message does: a title can come by itself."""
         if not self._status.is_attached:  # not made yet, or going away
             return
         news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
         problem = "file is gone" if self._follower.missing else self._follower.trouble
         ended = None if self._stream is None else self._stream.finished
-        state = state_line(self.session, problem, news, ended, self._view.following, self._follower.live)
-        self._shown_following = self._view.following
-        self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
         name = one_line(name_line(self.session), 200)
         bar.left = Content.assemble((self.subagents.way, "$text-muted"), (name, "bold"))
-        bar.right = state
-        self._show_position()
+        bar.right = state_line(self.session, problem, news, ended, self._view.following, self._follower.live)
 
     def _show_position(self) -> None:
         """Show where one is in the session."""

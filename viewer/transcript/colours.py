@@ -16,17 +16,6 @@ from textual.widget import Widget
 
 from renderers.terminal.styles import Palette
 
-CSS = """
-TranscriptWindow {
-    height: 1fr;
-    overflow-x: hidden;
-    overflow-y: scroll;
-    scrollbar-size-vertical: 1;
-    background: $background;
-    color: $foreground;
-}
-"""
-
 
 class _Look(NamedTuple):
     """Colours as names of the theme's variables, with how much of them is laid over the background."""
