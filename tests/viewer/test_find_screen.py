@@ -31,6 +31,8 @@ from viewer.screens.filter import Filter
 from viewer.screens.find import FindScreen
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
+from viewer.transcript.colours import row_styles
+from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
 from viewer.widgets.hits import HitList
 
@@ -101,7 +103,7 @@ async def test_hits_stand_under_their_sessions_and_what_was_looked_for_is_marked
         ]
         assert lines[4].strip() == "3 more hits …"
         hits = pilot.app.screen.query_one(HitList)
-        match = hits.get_component_rich_style("hits--match")
+        match = row_styles(hits)["match"]
         marked = [s.text for s in hits.render_line(1) if s.style and s.style.color == match.color and s.style.bold]
         assert marked == ["zebraf"]
         await pilot.press("down", "down", "down", "enter")
@@ -118,11 +120,11 @@ async def test_enter_opens_at_the_hit_and_back_is_where_one_was(tmp_path: Path) 
         await until(pilot, lambda: getattr(pilot.app.screen.query_one(FindBar).finder, "done", False))
         transcript = pilot.app.screen
         assert isinstance(transcript, TranscriptScreen)
-        view = transcript.query_one("#transcript")
-        await until(pilot, lambda: view.cursor.block == 3 and view.hit == (3, view.hit[1], 0))  # type: ignore[attr-defined]
+        view, hits = transcript.query_one(TranscriptView), transcript.query_one(FindBar).hits
+        await until(pilot, lambda: view.cursor.block == 3 and hits.hit is not None and hits.hit[::2] == (3, 0))
         assert transcript.query_one(FindBar).box.value == "lock zebra"
         await pilot.press("n", "n")
-        await until(pilot, lambda: view.hit[2] == 2)  # type: ignore[attr-defined]
+        await until(pilot, lambda: hits.hit is not None and hits.hit[2] == 2)
         await pilot.press("escape", "q")
         await until(pilot, lambda: pilot.app.screen is find and found(pilot) == before)
         assert pilot.app.screen.query_one(Filter).value == "lock zebra"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.style import Style
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -143,20 +145,19 @@ async def test_a_click_goes_there() -> None:
 
 async def test_it_can_be_closed_and_stays_so() -> None:
     state = State()
-    with patch("tests.viewer.transcripts.Bare.state", state, create=True):
-        for shown in (True, False):
-            async with transcript(story(), size=WIDE) as (pilot, view, _):
-                assert (view.size.width == 100) is shown
-                await pilot.press("O")
-                await pilot.pause()
-                assert (view.size.width == 100) is not shown
-        assert state.transcript == {"outline": True}
-        async with transcript(with_subagent(), size=WIDE) as (pilot, view, _):
-            await pilot.press("G", "a")
-            await until(pilot, lambda: pilot.app.screen.query_one(TranscriptView) is not view)
-            assert pilot.app.screen.query_one(TranscriptView).size.width == WIDE[0]
-            await pilot.press("O", "O")
-        assert state.transcript == {"outline": True}
+    for shown in (True, False):
+        async with transcript(story(), size=WIDE, state=state) as (pilot, view, _):
+            assert (view.size.width == 100) is shown
+            await pilot.press("O")
+            await pilot.pause()
+            assert (view.size.width == 100) is not shown
+    assert state.transcript == {"outline": True}
+    async with transcript(with_subagent(), size=WIDE, state=state) as (pilot, view, _):
+        await pilot.press("G", "a")
+        await until(pilot, lambda: pilot.app.screen.query_one(TranscriptView) is not view)
+        assert pilot.app.screen.query_one(TranscriptView).size.width == WIDE[0]
+        await pilot.press("O", "O")
+    assert state.transcript == {"outline": True}
 
 
 async def test_it_grows_with_its_session_and_comes_with_the_room() -> None:
@@ -206,14 +207,13 @@ def test_every_line_is_as_wide_as_the_outline(prompts: list[str], width: int, li
         hand.session.exchanges[-1].errors = lines
     counts = EditCounts(hand.session)
     outline = Outline(hand.session, 0, counts, lambda n: "$12,345.00+", lambda exchange: None)
-    from renderers.terminal.styles import Palette
-
+    outline._styles = defaultdict(Style)
     for counted in (None, Lines(lines, lines)):
         with patch.object(counts, "of", return_value=counted):
             for n in range(len(prompts)):
-                figures = outline._figures(n, Palette(), width - 8)
+                figures = outline._figures(n, width - 8)
                 assert sum(width_of(segment.text) for segment in figures) <= width - 8
-                prompt = outline._prompt(n, Palette(), width - 8, strong=False)
+                prompt = outline._prompt(n, width - 8, strong=False)
                 assert sum(width_of(segment.text) for segment in prompt) <= width - 2
 
 

@@ -102,7 +102,7 @@ async def test_jumps_go_to_all_of_a_sort_and_to_nothing_else(
 async def test_a_jump_back_goes_to_the_beginning_of_what_one_is_in_first() -> None:
     async with transcript(story(), place="#2.4") as (pilot, view, _):
         await pilot.press("j", "j", "K")
-        assert (place(view), view.own_line) == ("#2.4", 0)
+        assert (place(view), view.cursor.line) == ("#2.4", 0)
         await pilot.press("K")
         assert place(view) == "#2.3"
 
@@ -137,7 +137,7 @@ async def test_several_of_a_kind_in_a_row_are_one_jump() -> None:
         await pilot.press(*"jj....")
         assert place(view) == "#4.4"
         await pilot.press("H")
-        assert (place(view), view.own_line) == ("#1.2", 0)
+        assert (place(view), view.cursor.line) == ("#1.2", 0)
         await pilot.press("/", *"pytest", "enter")
         await until(pilot, lambda: place(view) == "#1.4")
         await pilot.press(*"nn")

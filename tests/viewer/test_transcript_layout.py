@@ -126,8 +126,8 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
         if i % 29 == 0 or i == len(heights) - 1:
             assert layout.top_of(i) == top
         if height:
-            assert layout.find(top) == Position(i, 0)
-            assert layout.find(top + height - 1) == Position(i, height - 1)
+            assert layout.find(top) == layout.first_line(i) == Position(i, -layout.head(i))
+            assert layout.find(top + height - 1) == layout.last_line(i) == Position(i, height - layout.head(i) - 1)
         top += height
 
 
@@ -148,7 +148,7 @@ def test_moving_skips_and_repeats_no_row(count: int, level: int, moves: list[int
     for i in range(count):
         fold = folds.fold(i)
         height = true_rows(i, fold, 80) + layout.margin(i) if fold else 0
-        rows.extend(Position(i, line) for line in range(height))
+        rows.extend(Position(i, line - layout.margin(i)) for line in range(height))
     at = start % len(rows)
     position = rows[at]
     for rows_on in moves:

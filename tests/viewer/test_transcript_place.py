@@ -13,7 +13,7 @@ from renderers.places import place_of
 from schemas.message import Flag, Tool
 from schemas.session import Change, Subagent
 from tests.support import Hand
-from tests.viewer.transcripts import Bare, Written, lines, story, transcript
+from tests.viewer.transcripts import Written, bare, lines, story, transcript
 from tests.waiting import until
 from viewer.screens.find_bar import FindBar
 from viewer.screens.transcript import TranscriptScreen
@@ -76,7 +76,7 @@ async def test_a_place_that_is_not_there_is_said(follow: bool) -> None:
 async def test_what_is_needed_is_read_first() -> None:
     slow = Slow()
     screen = TranscriptScreen(slow, place="#4.2")
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         view = screen.query_one(TranscriptView)
         await until(pilot, lambda: "reading on to #4.2 …" in str(screen.query_one("#status", TitleBar).right))
         slow.readable = 5
@@ -91,7 +91,7 @@ async def test_what_is_needed_is_read_first() -> None:
 async def test_who_moved_meanwhile_stays() -> None:
     slow = Slow()
     screen = TranscriptScreen(slow, place="#9")
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         view = screen.query_one(TranscriptView)
         await until(pilot, lambda: view.layout_of.count == 4)
         await pilot.press("]")
@@ -102,12 +102,12 @@ async def test_who_moved_meanwhile_stays() -> None:
 
 async def test_words_are_looked_for_from_the_place_on() -> None:
     async with transcript(story(), place="#2.3", words="SENTENCE") as (pilot, view, _):
-        await until(pilot, lambda: view.hit is not None and "of 36" in count(pilot))
-        assert view.cursor.block == 8 and view.hit == (8, 2, 0)
+        await until(pilot, lambda: "of 36" in count(pilot))
+        assert view.cursor.block == 8 and pilot.app.screen.query_one(FindBar).hits.hit == (8, 2, 0)
         assert count(pilot).startswith("13 of 36")
         assert pilot.app.focused is view
         await pilot.press("n")
-        assert view.hit is not None and view.hit[::2] == (8, 1)
+        assert pilot.app.screen.query_one(FindBar).hits.hit == (8, 2, 1)
         await pilot.press("N", "N")
         assert view.cursor.block == 2
 

@@ -14,11 +14,13 @@ from textual.selection import Selection
 from renderers.terminal.folds import Fold
 from schemas.session import Lack
 from tests.viewer.rewriting import Following, Item, item, session_of
-from tests.viewer.transcripts import Bare, lines
+from tests.viewer.transcripts import bare, lines
 from tests.waiting import until
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.drawn import DrawnBlocks
 from viewer.transcript.layout import Layout
+from viewer.transcript.prefetch import prefetch
+from viewer.transcript.replacing import replace_session
 from viewer.transcript.select import position_of, row_number
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
@@ -41,7 +43,7 @@ def story(exchanges: int = 12) -> list[Item]:
 async def transcript(items: list[Item], *, follow: bool = False) -> AsyncIterator[tuple[Pilot[None], TranscriptView]]:
     following = Following(items)
     screen = TranscriptScreen(following, follow)
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         screen.items = following.reading.items  # type: ignore[attr-defined]
         yield pilot, screen.query_one(TranscriptView)
@@ -67,7 +69,7 @@ async def test_the_cursor_goes_to_the_header_that_a_rewound_message_is_folded_in
             pilot, [value | {"rewound": True} if value["uuid"][1:] in ("10", "11") else value for value in items]
         )
         assert view.cursor.block == 40
-        assert view.cursor in view._rows
+        assert view.cursor in view.rows
         row = view.row_at(view.cursor)
         assert row is not None and "prompt number 10" in row.text
 
@@ -124,7 +126,7 @@ async def test_folds_stay_with_their_messages() -> None:
     async with transcript(items) as (pilot, view):
         view.folds.blocks[5] = Fold.LINE
         view.folds.exchanges[2] = False
-        view._refold(0)
+        view._refold()
         await rewrite(pilot, [item("user", "x", "first"), *without(items, "a0", "c0", "b0")])
         assert view.folds.blocks == {3: Fold.LINE}
         assert view.folds.exchanges == {3: False}
@@ -171,7 +173,7 @@ async def test_the_position_and_the_outline_follow() -> None:
 async def test_a_selection_stays_while_both_its_ends_do() -> None:
     items = story(4)
     async with transcript(items) as (pilot, view):
-        start, end = (row_number(view._rows[n]) for n in (2, 5))
+        start, end = (row_number(view.rows[n]) for n in (2, 5))
         view.screen.selections = {view: Selection(Offset(3, start), Offset(20, end))}
         text = view.screen.get_selected_text()
         assert text
@@ -254,15 +256,15 @@ def mutated(items: list[Item], random: Random) -> list[Item]:
 def assert_like_a_fresh_one(view: TranscriptView) -> None:
     """What stands on the screen is what a view would show that knew nothing of the past."""
     session = view.session
-    fresh = Layout(session, view.folds, view._look.width)
+    fresh = Layout(session, view.folds, view.look.width)
     fresh.set_rule(view.unread)
-    drawn = DrawnBlocks(session, view._look)
+    drawn = DrawnBlocks(session, view.look)
 
     def measure(block: int) -> None:
         if (fold := view.folds.fold(block)) > Fold.HIDDEN:
             fresh.set_height(block, len(drawn.get(block, fold).block.rows))
 
-    places = view._rows
+    places = view.rows
     assert view.layout_of.count == fresh.count == len(session.messages)
     if not places:
         assert fresh.next_visible(0) is None
@@ -271,7 +273,7 @@ def assert_like_a_fresh_one(view: TranscriptView) -> None:
     for y, expected in enumerate(places):
         measure(expected.block)
         assert place == expected
-        row = expected.line - fresh.head(expected.block)
+        row = expected.line
         rows = drawn.get(expected.block, view.folds.fold(expected.block)).block.rows
         if row >= 0:
             assert lines(view)[y][1:].rstrip() == rows[row].text.rstrip()[: view._row_width - 1]
@@ -326,14 +328,14 @@ async def test_what_is_drawn_ahead_bears_another_session(left: int) -> None:
         await pilot.press("]", "]", "]")
         for step in range(1, 60, 4):
             whole, rest = session_of(PATH, items), session_of(PATH, items[:left])
-            view.set_session(whole)
-            view._prefetched = ()
-            ahead = view.prefetch()
+            replace_session(view, whole)
+            view.prefetched = ()
+            ahead = prefetch(view)
             for _ in range(step):
                 next(ahead, None)
-            view.set_session(rest)
+            replace_session(view, rest)
             list(ahead)
-            list(view.prefetch())
+            list(prefetch(view))
 
 
 async def test_colours_come_to_all_messages_that_wait_for_them() -> None:
@@ -341,14 +343,14 @@ async def test_colours_come_to_all_messages_that_wait_for_them() -> None:
     code = "```python\nx = 'lamp'\n```"
     items = [item("user", "u", "go"), item("assistant", "a", code), item("assistant", "b", code)]
     async with transcript(items) as (_, view):
-        view.set_session(session_of(PATH, items))
+        replace_session(view, session_of(PATH, items))
         (want,) = set(view.wanted)
         work = view.highlights.work(want)
         next(work)
-        view.set_session(session_of(PATH, [item("user", "new", "before"), *items]))
+        replace_session(view, session_of(PATH, [item("user", "new", "before"), *items]))
         list(work)
         view.coloured(want)
-        drawn = [view._block(index).block for index in (2, 3)]
+        drawn = [view.block(index).block for index in (2, 3)]
         assert [
             any("lamp" in s.text and s.text != "x = 'lamp'" for r in b.rows for s in r.segments) for b in drawn
         ] == [

@@ -118,7 +118,7 @@ async def test_escape_ends_the_search_and_nothing_else() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert (lines(view), view.top, view.cursor) == before or view.height_of_page > len(before[0])
-        assert view.cursor == before[2] and not view.sought and not pilot.app.screen.query("FindBar")
+        assert view.cursor == before[2] and view.marks is None and not pilot.app.screen.query("FindBar")
         await pilot.press("escape", "escape")
         assert pilot.app.is_running and pilot.app.return_code is None
 
@@ -137,7 +137,7 @@ async def test_older_searches_come_back() -> None:
         assert box.value == ""
         await pilot.press("up", "enter")
         await pilot.pause(0.3)
-        assert "row 3" in lines(view)[view._screen_row(view.cursor) or 0]
+        assert "row 3" in lines(view)[view.screen_row(view.cursor) or 0]
 
 
 @pytest.mark.parametrize("typed", ["NFC", "NFD"])

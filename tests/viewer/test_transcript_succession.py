@@ -19,7 +19,7 @@ from schemas.usage import TokenUsage
 from tests.support import Hand
 from tests.viewer.machine import Machine
 from tests.viewer.test_tail import answer
-from tests.viewer.transcripts import Bare, lines, story, transcript
+from tests.viewer.transcripts import bare, lines, story, transcript
 from tests.waiting import until
 from viewer.follow import family as followset
 from viewer.follow.follower import Follower, Within
@@ -44,7 +44,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 @asynccontextmanager
 async def followed(path: Path, *, follow: bool = True, loose: bool = False) -> AsyncIterator[Pilot[None]]:
     screen = TranscriptScreen(Follower(path, from_end=follow), follow, loose)
-    async with Bare(screen).run_test(size=(100, 24)) as pilot:
+    async with bare(screen).run_test(size=(100, 24)) as pilot:
         await pilot.pause(0.2)
         yield pilot
 
@@ -190,7 +190,7 @@ async def test_following_what_nobody_writes_is_waiting(machine: Machine) -> None
         elif path.stat().st_mtime > time.time() - 60:
             os.utime(path, (time.time() - 100,) * 2)
         screen = TranscriptScreen(Follower(path), follow=True)
-        async with Bare(screen).run_test(size=(120, 24)) as pilot:
+        async with bare(screen).run_test(size=(120, 24)) as pilot:
             await pilot.pause(0.3)
             assert str(screen.query_one("#title", TitleBar).right).endswith(f"  {expected}")
 
@@ -270,7 +270,7 @@ async def test_a_subagent_within_its_parents_file_grows_while_one_reads_it() -> 
     inner.prompt("look around")
     call = inner.tool(Tool("Bash", "shell", "b", {"command": "ls"}), flags=Flag.PENDING)
     screen = TranscriptScreen(Within(Subagent("agent-1", session=inner.session), inner.session))
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         view = screen.query_one(TranscriptView)
         await until(pilot, lambda: any("$ ls" in row for row in lines(view)))
         inner.session.messages.flags[call] &= ~Flag.PENDING
@@ -289,7 +289,7 @@ async def test_what_a_followed_session_does_stands_below(tmp_path: Path) -> None
     with path.open("a") as file:
         file.write(json.dumps(record) + "\n")
     screen = TranscriptScreen(Follower(path), follow=True)
-    async with Bare(screen).run_test(size=(120, 24)) as pilot:
+    async with bare(screen).run_test(size=(120, 24)) as pilot:
         status = screen.query_one("#status", TitleBar)
         await until(pilot, lambda: "perhaps $ sleep 60" in str(status.left))
         assert "tokens" in str(status.left)

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests import waiting
 from tests.fixtures.cursor.stores import harbour
-from tests.viewer.transcripts import Bare, lines
+from tests.viewer.transcripts import bare, lines
 from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
@@ -29,7 +29,7 @@ async def until(pilot: Pilot[None], words: str, *, there: bool = True) -> None:
 async def test_a_store_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
     path = harbour().save(tmp_path, title="The lights of the harbour and the buoy")
     kept = path.parent.with_name("kept")
-    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
+    async with bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         await until(pilot, "The lights of the harbour")
         await pilot.pause()
         shown = lines(pilot.app.screen.query_one(TranscriptView))
@@ -43,7 +43,7 @@ async def test_a_store_that_is_deleted_and_comes_back(tmp_path: Path) -> None:
 async def test_a_store_that_is_damaged_and_made_whole(tmp_path: Path) -> None:
     path = harbour().save(tmp_path, title="The lights of the harbour and the buoy")
     whole = path.read_bytes()
-    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
+    async with bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         await until(pilot, "The lights of the harbour")
         await pilot.pause()
         shown = lines(pilot.app.screen.query_one(TranscriptView))

@@ -15,7 +15,7 @@ from textual.widgets import Input
 from schemas.opening import OpenError
 from schemas.reading import ParsedReading
 from tests import waiting
-from tests.viewer.transcripts import Bare, lines
+from tests.viewer.transcripts import bare, lines
 from viewer.follow import follower as follow
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
@@ -63,7 +63,7 @@ async def until(pilot: Pilot[None], words: str) -> None:
 
 async def test_it_says_that_it_reads_and_then_shows_what_it_read(tmp_path: Path, gate: Event) -> None:
     screen = TranscriptScreen(Follower(document(tmp_path, "In the cellar.", "And on the roof.")))
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         assert "lamps" in chrome(pilot)
         assert "reading …" in chrome(pilot)
         assert not screen.session.messages
@@ -75,7 +75,7 @@ async def test_it_says_that_it_reads_and_then_shows_what_it_read(tmp_path: Path,
 @pytest.mark.usefixtures("gate")
 async def test_keys_are_answered_meanwhile(tmp_path: Path) -> None:
     screen = TranscriptScreen(Follower(document(tmp_path, "In the cellar.")))
-    async with Bare(screen).run_test(size=(80, 24)) as pilot:
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
         await pilot.press("j", "z", "t", "]", "G", "slash", "r", "o", "o", "f")
         assert screen.query_one(Input).value == "roof"
     # and it ended although nothing was read
@@ -83,7 +83,7 @@ async def test_keys_are_answered_meanwhile(tmp_path: Path) -> None:
 
 async def test_what_is_written_meanwhile_is_not_missed(tmp_path: Path, gate: Event) -> None:
     path = document(tmp_path, "In the cellar.")
-    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
+    async with bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         gate.set()
         await until(pilot, "In the cellar.")
         document(tmp_path, "In the cellar.", "And on the roof.")
@@ -92,7 +92,7 @@ async def test_what_is_written_meanwhile_is_not_missed(tmp_path: Path, gate: Eve
 
 async def test_what_cannot_be_read_is_said(tmp_path: Path, gate: Event) -> None:
     path = document(tmp_path, "In the cellar.")
-    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
+    async with bare(TranscriptScreen(Follower(path))).run_test(size=(80, 24)) as pilot:
         path.write_text('{"other": 1}')
         gate.set()
         await until(pilot, "no longer a document of this kind")

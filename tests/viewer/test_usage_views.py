@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from schemas.interchange import snapshot
-from tests.viewer.transcripts import Bare, lines
+from tests.viewer.transcripts import bare, lines
 from tests.waiting import until
 from viewer.follow.follower import Follower
 from viewer.screens.transcript import TranscriptScreen
@@ -56,7 +56,7 @@ async def test_events_are_sums_and_then_rows_and_grow(tmp_path: Path, size: tupl
     path = tmp_path / "x.jsonl"
     path.write_text(event("claude-opus-4-5"))
     screen = TranscriptScreen(Follower(path))
-    async with Bare(screen).run_test(size=size) as pilot:
+    async with bare(screen).run_test(size=size) as pilot:
         shown = await seen(pilot, "$0.03")
         assert "opus-4.5" in shown and "tokens unknown" not in shown
         assert "2026-02-20 10:11 opus-4.5   aaaaaaaa" in shown
@@ -72,7 +72,7 @@ async def test_events_are_sums_and_then_rows_and_grow(tmp_path: Path, size: tupl
 async def test_w_on_a_snapshot_says_its_own_total(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(json.dumps(SNAPSHOT))
-    async with Bare(TranscriptScreen(Follower(path))).run_test(size=(100, 30)) as pilot:
+    async with bare(TranscriptScreen(Follower(path))).run_test(size=(100, 30)) as pilot:
         await seen(pilot, "200,000")
         await pilot.press("w")
 
@@ -92,7 +92,7 @@ async def test_a_snapshot_that_turns_into_another_version_keeps_what_was_there(
     path = tmp_path / "s.json"
     path.write_text(json.dumps(SNAPSHOT))
     screen = TranscriptScreen(Follower(path))
-    async with Bare(screen).run_test(size=(100, 40)) as pilot:
+    async with bare(screen).run_test(size=(100, 40)) as pilot:
         shown = await seen(pilot, "Use less.")
         assert "● •" not in shown and "02:00 UTC" in shown
         path.write_text(json.dumps({"schema_version": 2, "cells": ["elsewhere"], "month": "2027-01"}))

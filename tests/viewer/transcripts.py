@@ -7,14 +7,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import Flag, Kind, Tool, ToolStatus
 from schemas.session import Change, Op, Session
 from schemas.usage import TokenUsage
 from tests.support import Hand
+from viewer.screens.app import TurnlogApp
+from viewer.screens.config_keys import Config
+from viewer.screens.state import State
 from viewer.screens.themes import DARK
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
@@ -58,32 +61,23 @@ class Written:
         self.closed = True
 
 
-class Bare(App[None]):
-    """An app with nothing but a transcript."""
-
-    def __init__(self, screen: TranscriptScreen) -> None:
-        super().__init__()
-        self.animation_level = "none"
-        self.register_theme(DARK)
-        self.theme = DARK.name
-        self._first = screen
-        self.copied: list[str] = []
-
-    def get_default_screen(self) -> Any:
-        return self._first
-
-    def copy_to_clipboard(self, text: str) -> None:
-        self.copied.append(text)
+def bare(screen: Screen[None], state: State | None = None) -> Any:
+    """The program with nothing but a screen; what is copied is kept in `copied`."""
+    app: Any = TurnlogApp(Config(theme=DARK.name), state=state)
+    app.start_with(screen)
+    app.copied = []
+    app.copy_to_clipboard = app.copied.append
+    return app
 
 
 @asynccontextmanager
 async def transcript(
-    hand: Hand, *, follow: bool = False, size: tuple[int, int] = (80, 24), **options: Any
+    hand: Hand, *, follow: bool = False, size: tuple[int, int] = (80, 24), state: State | None = None, **options: Any
 ) -> AsyncIterator[tuple[Pilot[None], TranscriptView, Written]]:
     """The screen, mounted and read; `options` are its own."""
     written = Written(hand)
     screen = TranscriptScreen(written, follow, **options)
-    async with Bare(screen).run_test(size=size) as pilot:
+    async with bare(screen, state).run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot, screen.query_one(TranscriptView), written
 

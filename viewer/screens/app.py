@@ -131,11 +131,10 @@ class TurnlogApp(App[None]):
 
     # -- saying things ---------------------------------------------------------------------------------------------
 
-    def say(self, text: str, *, title: str = "", bad: bool = False) -> None:
+    def say(self, text: str, *, title: str = "", bad: bool = False, seconds: float | None = None) -> None:
         """A short notice. The text may hold anything: it is never read as markup."""
-        self.notify(
-            text, title=title, severity="error" if bad else "information", markup=False, timeout=8 if bad else 5
-        )
+        severity, seconds = ("error", seconds or 8) if bad else ("information", seconds or 5)
+        self.notify(text, title=title, severity=severity, markup=False, timeout=seconds)
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
         """A notice: in a dialog where it has room for that, else at that edge of the screen from which the cursor is
@@ -145,7 +144,7 @@ class TurnlogApp(App[None]):
             title = options.get("title")
             say(f"{title}: {message}" if title else message)
             return
-        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptWindow, RowList"))
+        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptView, RowList"))
         low = any(row is not None and 2 * row > self.size.height for row in rows)
         for rack in self.screen.query("ToastRack"):
             rack.set_class(low, "-top")
@@ -165,12 +164,13 @@ class TurnlogApp(App[None]):
         path: Path,
         *,
         follow: bool = False,
+        loose: bool = False,
         place: str = "",
         words: str = "",
         above: str = "",
         outline: bool = False,
-    ) -> None:
-        """Open a transcript above what is shown; all but the path is TranscriptScreen's."""
+    ) -> bool:
+        """Open a transcript above what is shown; all but the path is TranscriptScreen's. Return whether it could be."""
         from schemas.opening import OpenError
         from viewer.follow.follower import Follower
 
@@ -178,12 +178,15 @@ class TurnlogApp(App[None]):
             follower = Follower(path, from_end=follow and not place, wait=follow)
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
-            return
+            return False
         from viewer.screens.transcript import TranscriptScreen
 
         kept = self.state.of_session(path)
-        screen = TranscriptScreen(follower, follow, place=place, words=words, above=above, kept=kept, outline=outline)
+        screen = TranscriptScreen(
+            follower, follow, loose, place=place, words=words, above=above, kept=kept, outline=outline
+        )
         self.push_screen(screen)
+        return True
 
     def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None:
         """Ask where to, with a note, then write something as it is."""
@@ -238,7 +241,7 @@ class TurnlogApp(App[None]):
             await self.action_quit()
         else:
             self._asked_to_leave = time.monotonic()
-            self.notify("Press ctrl+c again to leave turnlog.", markup=False, timeout=_TWICE)
+            self.say("Press ctrl+c again to leave turnlog.", seconds=_TWICE)
 
     def _copy_selection(self, text: str) -> None:
         from viewer.screens.transcript import TranscriptScreen

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -28,6 +28,7 @@ from viewer.output import short_path
 from viewer.screens.background import aside
 from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
+from viewer.screens.program import program
 from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from schemas.costs.responses import Tally
     from viewer.index.library import Library
     from viewer.index.summary import Summary
-    from viewer.screens.app import TurnlogApp
     from viewer.screens.find import FindScreen
     from viewer.widgets.list_facets import Choice
 
@@ -153,10 +153,6 @@ class BrowserScreen(RowListScreen):
             place=str(place.path) if place else "",
         )
 
-    @property
-    def _app(self) -> TurnlogApp:
-        return cast("TurnlogApp", self.app)
-
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     def _title(self) -> Content:
@@ -257,7 +253,7 @@ class BrowserScreen(RowListScreen):
         return costs[0] if costs else None
 
     def _new_in(self, summary: Summary) -> int:
-        return self._app.state.new_in(summary.path, summary.messages)
+        return program(self).state.new_in(summary.path, summary.messages)
 
     # -- what sessions cost ----------------------------------------------------------------------------------------
 
@@ -328,7 +324,7 @@ class BrowserScreen(RowListScreen):
         try:
             await aside(partial(self._refresh, get_current_worker()))
         except OSError as error:  # a disk that fails: what is known stays, and it is looked again
-            self._app.say(one_line(str(error)), title="Cannot look for sessions", bad=True)
+            program(self).say(one_line(str(error)), title="Cannot look for sessions", bad=True)
         finally:
             self._looking = False
         self._looked_through(time.monotonic() - begun)
@@ -425,7 +421,7 @@ class BrowserScreen(RowListScreen):
 
     def _open(self, summary: Summary | None, *, follow: bool = False) -> None:
         if summary is not None:
-            self._app.open_session(summary.path, follow=follow)
+            program(self).open_session(summary.path, follow=follow)
 
     def action_order(self) -> None:
         """Take the next order."""
@@ -460,7 +456,7 @@ class BrowserScreen(RowListScreen):
         """Say how to leave to somebody who goes back once more from the list; else `q` is a letter of the filter."""
         if self._back:
             self._back = False
-            self._app.say("This is the list: ctrl+q leaves, letters filter it.")
+            program(self).say("This is the list: ctrl+q leaves, letters filter it.")
         else:
             self._filter.insert_text_at_cursor("q")
 
@@ -492,12 +488,12 @@ class BrowserScreen(RowListScreen):
     def action_export(self) -> None:
         """Write the session under the cursor as Markdown."""
         if summary := self._list.current:
-            self._app.export_path(summary.path)
+            program(self).export_path(summary.path)
 
     def action_resume(self) -> None:
         """Show and copy the command that resumes the session under the cursor."""
         if summary := self._list.current:
-            self._app.resume_path(summary.path)
+            program(self).resume_path(summary.path)
 
     def action_diff(self) -> None:
         """Show what the session under the cursor changed in files."""
@@ -523,7 +519,7 @@ class BrowserScreen(RowListScreen):
         if self._list.marked and len(chosen) == 2:
             self.app.push_screen(CompareScreen(*chosen))
         else:
-            self._app.say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
+            program(self).say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
 
     def action_watch(self) -> None:
         """Show the sessions that run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual import work
@@ -16,14 +16,12 @@ from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from schemas.opening import OpenError
 from viewer.screens.background import aside
+from viewer.screens.program import program
 from viewer.screens.records import LookupScreen
 from viewer.sessions.compare import Comparison, compare_files
 from viewer.sessions.targets import Target
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
-
-if TYPE_CHECKING:
-    from viewer.screens.app import TurnlogApp
 
 _GAP = 2
 """Blank cells between columns."""
@@ -55,7 +53,7 @@ class CompareScreen(LookupScreen):
             await aside(self._read)
         except (OpenError, OSError) as error:
             self.dismiss()
-            self._app.say(one_line(str(error), 400), title="Cannot open", bad=True)
+            program(self).say(one_line(str(error), 400), title="Cannot open", bad=True)
             return
         self.renew(self._rows)
 
@@ -98,11 +96,7 @@ class CompareScreen(LookupScreen):
         """Open the chosen one."""
         if self._found is not None:
             begins = self._found.sides[self._side].begins
-            self._app.open_session(self._paths[self._side], place=begins if begins.startswith("#") else "")
-
-    @property
-    def _app(self) -> TurnlogApp:
-        return cast("TurnlogApp", self.app)
+            program(self).open_session(self._paths[self._side], place=begins if begins.startswith("#") else "")
 
 
 def _lines(cell: str, width: int) -> list[str]:

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len
 from textual.binding import Binding
 from textual.keys import Keys, _character_to_key
-from textual.screen import Screen
 
 from schemas.clean import one_line
 from viewer.output import CallError
@@ -86,14 +85,6 @@ def bindings(screen: str) -> list[Binding]:
         )
         for key in TABLES[screen]
     ]
-
-
-async def back(screen: Screen[Any]) -> None:
-    """Go back to the screen below; leave where there is none."""
-    if len(screen.app.screen_stack) > 1:
-        screen.dismiss()
-    else:
-        await screen.run_action("app.quit")  # which asks first where that would end an agent
 
 
 def effective(screen: str, keymap: Mapping[str, str]) -> tuple[Key, ...]:

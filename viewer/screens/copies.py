@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from renderers.places import place_of
 from viewer.screens.config_keys import effective, key_name
+from viewer.screens.program import program
 from viewer.transcript.clipboard import Copy, put_on_clipboard, redacted, redacted_text
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.view import TranscriptView
@@ -57,8 +58,7 @@ class Copies:
 
     def _copy(self, copy: Copy, note: str = "", *, as_it_is: bool = False) -> None:
         self._last = copy
-        app = self._view.app
-        table = effective("transcript", getattr(app, "keymap", {}))
+        table = effective("transcript", program(self._view).keymap)
         keys = next(key.keys for key in table if key.action == "copy_as_it_is")
-        said = put_on_clipboard(app, copy, key_name(keys[0]), as_it_is=as_it_is)
-        app.notify("\n".join(filter(None, (said, note))), markup=False, timeout=8)
+        said = put_on_clipboard(self._view.app, copy, key_name(keys[0]), as_it_is=as_it_is)
+        program(self._view).say("\n".join(filter(None, (said, note))), seconds=8)

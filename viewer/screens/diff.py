@@ -6,10 +6,10 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import partial, partialmethod
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import on, work
@@ -35,6 +35,7 @@ from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
 from viewer.screens.config_keys import bindings
+from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line
@@ -318,12 +319,12 @@ class DiffScreen(RowListScreen):
         file, one = self._subject
         first = one or next(iter(file.happened if file else ()), None)
         if first is None or not first.place:
-            self._app.say("No place in the session is known of it.")
+            program(self).say("No place in the session is known of it.")
         elif self._go is not None:
             self.dismiss()
             self._go(first.place)
         else:
-            self._app.open_session(self._path, place=first.place)
+            program(self).open_session(self._path, place=first.place)
 
     def action_scope(self) -> None:
         """Show the changes of the exchange under the cursor, else of the one that it was opened from; or those of the
@@ -334,16 +335,14 @@ class DiffScreen(RowListScreen):
             self._place, self._exchange = one.place, one.place.partition(".")[0]
             self._known.pop(False, None)
         if not self._exchange:
-            self._app.say("It was not opened from an exchange.")
+            program(self).say("It was not opened from an exchange.")
         elif not self._busy:
             self.run_worker(self._bring(not self._whole))
 
-    def _scroll(self, pages: float) -> None:
+    def action_scroll(self, pages: float) -> None:
+        """Scroll the diff."""
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
-
-    action_page_down, action_page_up = partialmethod(_scroll, 1), partialmethod(_scroll, -1)
-    action_half_down, action_half_up = partialmethod(_scroll, 0.5), partialmethod(_scroll, -0.5)
 
     def _patch(self) -> tuple[str, str]:
         """The patch, and what it lacks."""
@@ -354,33 +353,26 @@ class DiffScreen(RowListScreen):
         said += [f"and {len(lacks) - _LACKS} more"] * (len(lacks) > _LACKS)
         return text, "\n".join(said)
 
-    def action_copy(self, *, as_it_is: bool = False) -> None:
+    def action_copy(self, as_it_is: bool) -> None:
         """Copy the patch, secrets replaced or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         text, lacks = self._patch()
-        said = [put_on_clipboard(self._app, redacted_text("the patch", text), "c", as_it_is=as_it_is)] if text else []
+        said = [put_on_clipboard(self.app, redacted_text("the patch", text), "c", as_it_is=as_it_is)] if text else []
         if said or lacks:
-            self._app.say("\n".join(filter(None, (*said, lacks))))
-
-    action_copy_as_it_is = partialmethod(action_copy, as_it_is=True)
+            program(self).say("\n".join(filter(None, (*said, lacks))))
 
     def action_write(self) -> None:
         """Write the patch to a file."""
         text, lacks = self._patch()
         if text:
-            self._app.write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)
+            program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)
         elif lacks:
-            self._app.say(lacks)
+            program(self).say(lacks)
 
     def action_back(self) -> None:
         """Go back to where one came from."""
         self.dismiss()
-
-    @property
-    def _app(self) -> Any:
-        """The program, by no name of its type: it knows the transcript's screen, and that knows this one."""
-        return self.app
 
 
 def _key(subject: Subject) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,6 +27,7 @@ from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
 from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
+from viewer.screens.program import program
 from viewer.widgets.chrome import FacetLine, KeyFooter, StatusBar
 from viewer.widgets.hits import HitList, Line
 from viewer.widgets.row_list import RowListScreen
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
     from viewer.index.library import Library
     from viewer.index.summary import Summary
-    from viewer.screens.app import TurnlogApp
     from viewer.widgets.list_facets import Choice, Facets
 
 _FACETS = ("agent", "project", "since")
@@ -349,7 +349,7 @@ class FindScreen(RowListScreen):
     def _open(self, group: Group, hit: Hit | None) -> None:
         place = hit.place if hit is not None else ""
         words = "\n".join(group.query.words) if place else ""
-        cast("TurnlogApp", self.app).open_session(group.path, place=place, words=words)
+        program(self).open_session(group.path, place=place, words=words)
 
     def action_diff(self) -> None:
         """Show what the session under the cursor changed in files, from the hit on."""
@@ -368,8 +368,7 @@ class FindScreen(RowListScreen):
         if current is not None:
             group, hit = current
             address = f"{group.target}{hit.place if hit else ''}"
-            app = cast("TurnlogApp", self.app)
-            app.say(put_on_clipboard(app, Copy(address, address, f"the address {address}", 0), ""))
+            program(self).say(put_on_clipboard(self.app, Copy(address, address, f"the address {address}", 0), ""))
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose an agent, a project or a date."""

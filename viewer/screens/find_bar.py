@@ -23,7 +23,9 @@ from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
 from viewer.screens.config_keys import bindings, effective, key_name
 from viewer.screens.filter import Line
+from viewer.screens.program import program
 from viewer.transcript.find import Finder
+from viewer.transcript.hits import Hits
 from viewer.transcript.jumps import Jumps
 from viewer.transcript.view import TranscriptView
 
@@ -103,7 +105,7 @@ class FindBar(Horizontal):
 
     def __init__(self, view: TranscriptView, jumps: Jumps) -> None:
         super().__init__()
-        self._view, self._jumps = view, jumps
+        self._view, self._jumps, self.hits = view, jumps, Hits(view)
         self._from = view.top, view.cursor
         self._goes = False
         """Whether the first hit is to be gone to once it is found."""
@@ -148,7 +150,7 @@ class FindBar(Horizontal):
         self.finder = None
         self.box.keep()
         self.remove()
-        self._view.look_for("")
+        self.hits.look_for("")
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -161,7 +163,7 @@ class FindBar(Horizontal):
         event.stop()
         self.box.keep()
         self.screen.set_focus(self._view)
-        if self._view.sought:
+        if self.hits.sought:
             self._show_count()
         else:
             self.post_message(self.Ended())
@@ -176,10 +178,10 @@ class FindBar(Horizontal):
 
     def look_for(self, query: str, *, go: bool = True) -> None:
         """Look for something else, from where one was when one was asked; with `go`, go to the first hit."""
-        self._view.look_for(search_key(query) if query.strip() else "")
+        self.hits.look_for(search_key(query) if query.strip() else "")
         self.workers.cancel_group(self, "find")
         self.finder = None
-        if not self._view.sought:
+        if not self.hits.sought:
             self._show_count()
             return
         self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
@@ -214,6 +216,7 @@ class FindBar(Horizontal):
 
     def follow(self, moves: Moves, *, anew: bool) -> None:
         """Search the session that took the other one's place; all of it where it was read `anew`."""
+        self.hits.follow(moves)
         top, cursor = self._from
         self._from = top._replace(block=moves.near(top.block)), cursor._replace(block=moves.near(cursor.block))
         if self.finder is not None and self.finder.done and not anew:
@@ -247,7 +250,7 @@ class FindBar(Horizontal):
         if finder is None or not finder.hits:
             return False
         start = self._from[1] if inclusive else self._view.cursor
-        gone = self._view.go_hit(finder, start, step, inclusive=inclusive)
+        gone = self.hits.go(finder, start, step, inclusive=inclusive)
         self._show_count()
         return gone
 
@@ -262,7 +265,7 @@ class FindBar(Horizontal):
             self._jumps.leap("search", lambda: self._go_hit(step))
         else:
             said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
-            self.app.notify(said, markup=False, timeout=4)
+            program(self).say(said)
         return True
 
     # -- how many --------------------------------------------------------------------------------------------------
@@ -271,7 +274,7 @@ class FindBar(Horizontal):
         """Say which of the places one is at, and how many there are; and, unless one is still typing, the keys that go
         on from there. A search may still run while the bar goes away with its screen.
         """
-        keys = [key for key in effective("transcript", getattr(self.app, "keymap", {})) if key.action in _HINT]
+        keys = [key for key in effective("transcript", program(self).keymap) if key.action in _HINT]
         hint = (
             "" if self.has_focus_within else "".join(f"   {key_name(key.keys[0])} {_HINT[key.action]}" for key in keys)
         )
@@ -279,7 +282,7 @@ class FindBar(Horizontal):
             static.update(Content.assemble(self._count(), (hint, "$text-muted")))
 
     def _count(self) -> str:
-        finder, hit = self.finder, self._view.hit
+        finder, hit = self.finder, self.hits.hit
         if finder is None:
             return ""
         if not finder.hits:

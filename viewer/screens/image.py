@@ -25,6 +25,7 @@ from schemas.clean import one_line
 from schemas.images import image_bytes, picture_of
 from schemas.message import Part
 from viewer.screens.background import aside
+from viewer.screens.program import program
 from viewer.widgets.chrome import TitleBar
 
 if TYPE_CHECKING:
@@ -129,13 +130,12 @@ class ImageScreen(Screen[None]):
         part = self._parts[self._at]
         data = image_bytes(part.data)
         if data is None:
-            self.app.notify("The image is damaged: it is no base64.", markup=False)
+            program(self).say("The image is damaged: it is no base64.")
             return
         picture = picture_of(data)
         suffix = f".{picture.kind}" if picture else mimetypes.guess_extension(part.media_type or "") or ".bin"
         name = f"{self._name}-{self._at + 1}{suffix}"
-        app: Any = self.app  # which is not named by its type: it knows the transcript's screen, and that this one
-        app.write_file("Write the image", name, data)
+        program(self).write_file("Write the image", name, data)
 
     def action_back(self) -> None:
         """Go back to the transcript."""

@@ -41,12 +41,12 @@ def _cursor(
     """The keys that move the cursor of a list; the words are their help."""
     down, up, page_down, page_up, home, end = keys
     return (
-        Key(down, "cursor_down", "down", forth),
-        Key(up, "cursor_up", "up", back),
-        Key(page_down, "page_down", "page down", "a page down"),
-        Key(page_up, "page_up", "page up", "a page up"),
-        Key(home, "top", "first", first),
-        Key(end, "bottom", "last", last),
+        Key(down, "cursor_down", "down", forth, run="go('move', 1)"),
+        Key(up, "cursor_up", "up", back, run="go('move', -1)"),
+        Key(page_down, "page_down", "page down", "a page down", run="go('page', 1)"),
+        Key(page_up, "page_up", "page up", "a page up", run="go('page', -1)"),
+        Key(home, "top", "first", first, run="go('first')"),
+        Key(end, "bottom", "last", last, run="go('last')"),
     )
 
 
@@ -180,17 +180,17 @@ WATCH: tuple[Key, ...] = (
 
 DIFF: tuple[Key, ...] = (
     Key(("enter",), "open", "go there", "go to the edit in the transcript; of a file to its first", footer=1),
-    Key(("j", "down"), "cursor_down", "down", "next file or edit"),
-    Key(("k", "up"), "cursor_up", "up", "the one before"),
-    Key(("g", "home"), "top", "first", "first file"),
-    Key(("G", "end"), "bottom", "last", "last file or edit"),
-    Key(("space", "pagedown"), "page_down", "diff", "a page of the diff down", footer=2),
-    Key(("b", "pageup"), "page_up", "back", "a page of the diff up"),
-    Key(("d",), "half_down", "half down", "half a page of the diff down"),
-    Key(("u",), "half_up", "half up", "half a page of the diff up"),
+    Key(("j", "down"), "cursor_down", "down", "next file or edit", run="go('move', 1)"),
+    Key(("k", "up"), "cursor_up", "up", "the one before", run="go('move', -1)"),
+    Key(("g", "home"), "top", "first", "first file", run="go('first')"),
+    Key(("G", "end"), "bottom", "last", "last file or edit", run="go('last')"),
+    Key(("space", "pagedown"), "page_down", "diff", "a page of the diff down", footer=2, run="scroll(1)"),
+    Key(("b", "pageup"), "page_up", "back", "a page of the diff up", run="scroll(-1)"),
+    Key(("d",), "half_down", "half down", "half a page of the diff down", run="scroll(0.5)"),
+    Key(("u",), "half_up", "half up", "half a page of the diff up", run="scroll(-0.5)"),
     Key(("tab",), "scope", "exchange", "the exchange of this edit, or the whole session again", footer=1),
-    Key(("y",), "copy", "copy", "copy it as a patch, secrets replaced", footer=1),
-    Key(("c",), "copy_as_it_is", "copy as is", "copy the patch as it is, with its secrets"),
+    Key(("y",), "copy", "copy", "copy it as a patch, secrets replaced", footer=1, run="copy(False)"),
+    Key(("c",), "copy_as_it_is", "copy as is", "copy the patch as it is, with its secrets", run="copy(True)"),
     Key(("e",), "write", "write", "write it as a patch for `git apply` to a file", footer=1),
     *_end("back to where one came from"),
 )

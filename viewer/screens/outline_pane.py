@@ -34,10 +34,7 @@ class OutlinePane(Vertical, RowListKeys):
     OutlinePane > Filter, OutlinePane > Filter:focus {
         height: 1; width: 1fr; border: none; padding: 0 1; background: transparent; background-tint: transparent;
     }
-    OutlinePane > TitleBar { height: 1; padding: 0 1; }
-    OutlinePane > Outline {
-        height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; background: transparent;
-    }
+    OutlinePane > Outline { scrollbar-gutter: auto; background: transparent; }
     """
 
     def __init__(self, outline: Outline) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -39,7 +39,10 @@ _DEAREST = 8
 """Calls of an exchange that are named, the dearest."""
 _MOST_CALLS = 2_000
 """Calls of an exchange that are priced while one waits."""
-_BOLD, _DIM = Style(bold=True), Style(dim=True)
+_PLAIN, _BOLD, _DIM = Style(), Style(bold=True), Style(dim=True)
+
+_Line = tuple[str, Style]
+"""A text, which is wrapped to the width; an empty one is a blank row."""
 
 _PRICES = "Costs are what the API would charge, by genai-prices for the time of each response."
 _SESSION = "session"
@@ -105,7 +108,7 @@ class _Records:
             if number:
                 rows.append(Row([]))
             rows.extend(prose_rows(where, width, _BOLD))
-            drawn = list(islice(output_rows(text, [], width, Style()), left + 1))
+            drawn = list(islice(output_rows(text, [], width, _PLAIN), left + 1))
             rows.extend(drawn[:left])
             if len(drawn) > left:
                 rows.append(Row([Segment("… the rest is not shown: too much at once", _DIM)]))
@@ -150,35 +153,39 @@ def why_screen(
     """Make the screen of where figures come from: of a message's group if it belongs to one, its exchange, the session;
     what of the file could not be read or understood. `cut`: a last line that was left unfinished.
     """
-    group = session.messages.group[index]
-    lines = addition_lines(session, session.messages.exchange[index])
-    context = [*filter(None, [context_line(session)]), *lines]
+    group, exchange = session.messages.group[index], session.messages.exchange[index]
+    context = [*filter(None, [context_line(session)]), *addition_lines(session, exchange)]
 
-    def make(width: int) -> list[Row]:
-        exchange = session.messages.exchange[index]
+    def said() -> Iterator[_Line]:
         priced = list(_priced_totals(session, group, exchange, family, costs))
-        rows: list[Row] = []
         for name, usage, cost in priced:
             figures = session.own_total if name == _SESSION and session.own_total else usage_line(usage, format_exact)
-            said = f"{figures}{f' · {cost_fact(cost)}' if cost_fact(cost) else ''}"
-            rows.extend(prose_rows(f"{name}: {said}" if name else said, width, Style() if name else _BOLD))
+            figures += f" · {cost_fact(cost)}" if cost_fact(cost) else ""
+            yield (f"{name}: {figures}", _PLAIN) if name else (figures, _BOLD)
         if family is not None and family.unread:
-            rows.extend(
-                prose_rows(f"not included: {plural(family.unread, 'subagent')} without a session", width, Style())
-            )
-        rows.extend(_money_rows(session, exchange, width))
-        rows.extend(_context_rows(context, width))
-        rows.append(Row([]))
-        rows.extend(prose_rows(_rule(session), width, _DIM))
+            yield f"not included: {plural(family.unread, 'subagent')} without a session", _PLAIN
+        yield from _money(session, exchange)
+        if context:
+            yield from _headed("What filled the context", context)
+        yield from ((text, _DIM) for text in ("", _rule(session)))
         if any(cost != Tally() for _, _, cost in priced):
-            rows.extend(prose_rows(_PRICES, width, _DIM))
-        rows.extend(_unpriced_rows(priced, width))
-        rows.extend(_fault_rows(session, cut, width))
-        if group != NONE:
-            rows.extend(_figure_rows(session, group, width))
-        return rows
+            yield _PRICES, _DIM
+        # As they are named under `turnlog usage`.
+        if unpriced := frozenset[str]().union(*(cost.unpriced for _, _, cost in priced)):
+            names = ", ".join(one_line(name, 60) for name in sorted(unpriced))
+            yield f"no price for {names}: not in the cost", _BOLD
+        yield from _faults(session, cut)
+
+    def make(width: int) -> list[Row]:
+        rows = [row for text, style in said() for row in (prose_rows(text, width, style) if text else [Row([])])]
+        return rows if group == NONE else [*rows, *_figure_rows(session, group, width)]
 
     return LookupScreen("Tokens" if group == NONE else f"Token group {clean(session.groups.ids[group])[:60]}", make)
+
+
+def _headed(heading: str, lines: Iterable[str]) -> Iterator[_Line]:
+    yield from [("", _PLAIN), (heading, _BOLD)]
+    yield from ((line, _PLAIN) for line in lines)
 
 
 def _priced_totals(
@@ -196,39 +203,20 @@ def _priced_totals(
         yield "with subagents", family.total(session), own + family.cost if family.cost is not None else Tally()
 
 
-def _money_rows(session: Session, exchange: int, width: int) -> Iterator[Row]:
+def _money(session: Session, exchange: int) -> Iterator[_Line]:
     """The cost of an exchange by the kind of token, and its dearest calls; nothing until the prices are loaded."""
     groups = session.exchanges[exchange].groups[:_MOST_CALLS]
     calls = calls_by_cost(session, groups)
     if not (kinds := kinds_of_cost(call for _, call in calls)):
         return
     some = "" if len(groups) == len(session.exchanges[exchange].groups) else f", of its first {_MOST_CALLS:,} calls"
-    yield Row([])
-    yield from prose_rows(f"What the exchange cost{some}", width, _BOLD)
-    yield from prose_rows(kinds, width, Style())
+    yield from _headed(f"What the exchange cost{some}", [kinds])
     names = exchange_names(session)
     for group, call in calls[:_DEAREST]:
         place = "" if (last := session.groups.last[group]) == NONE else f"{place_of(session, last, names)}  "
         cost = "no price" if call.cost is None else format_cost(call.cost)
-        yield from prose_rows(f"{place}{cost}  {usage_line(call.usage).rpartition(': ')[2]}", width, Style())
+        yield f"{place}{cost}  {usage_line(call.usage).rpartition(': ')[2]}", _PLAIN
     yield from _and_more(len(calls) - _DEAREST, "call", "calls")
-
-
-def _context_rows(lines: list[str], width: int) -> Iterator[Row]:
-    """The context, and what of the exchange filled it."""
-    if lines:
-        yield Row([])
-        yield from prose_rows("What filled the context", width, _BOLD)
-        for line in lines:
-            yield from prose_rows(line, width, Style())
-
-
-def _unpriced_rows(priced: list[tuple[str, TokenUsage | None, Tally]], width: int) -> Iterator[Row]:
-    """The models without a price, as they are named under `turnlog usage`."""
-    unpriced = frozenset[str]().union(*(cost.unpriced for _, _, cost in priced))
-    if unpriced:
-        names = ", ".join(one_line(name, 60) for name in sorted(unpriced))
-        yield from prose_rows(f"no price for {names}: not in the cost", width, _BOLD)
 
 
 def _rule(session: Session) -> str:
@@ -241,46 +229,44 @@ def _rule(session: Session) -> str:
     return provider.counting if provider else _OTHER_RULE
 
 
-def _fault_rows(session: Session, cut: int | None, width: int) -> Iterator[Row]:
+def _faults(session: Session, cut: int | None) -> Iterator[_Line]:
     """List what is missing from the figures, or may be: by line, so that one can look at the file."""
     if session.unreadable or cut is not None:
-        yield Row([])
-        yield from prose_rows("Not read", width, _BOLD)
+        yield from _headed("Not read", [])
         for number, lost in enumerate(session.unreadable[:_MOST_LINES]):
             whose = session.whose_line(number).removesuffix(",")
-            yield from prose_rows(f"line {lost.line:,}{whose}: {clean(lost.reason)}", width, Style())
+            yield f"line {lost.line:,}{whose}: {clean(lost.reason)}", _PLAIN
         yield from _and_more(len(session.unreadable) - _MOST_LINES, "stretch", "stretches")
     if cut is not None:
-        yield from prose_rows(f"line {cut:,}: unfinished", width, Style())
+        yield f"line {cut:,}: unfinished", _PLAIN
     if session.unknown:
-        yield Row([])
-        yield from prose_rows("Records of types that nobody described", width, _BOLD)
-        for name, count in session.unknown.most_common(_MOST_LINES):
-            yield from prose_rows(f"{clean(name)}: {count:,}", width, Style())
+        counts = [f"{clean(name)}: {count:,}" for name, count in session.unknown.most_common(_MOST_LINES)]
+        yield from _headed("Records of types that nobody described", counts)
         kinds = session.messages.kind
         spans = [session.message_spans(i)[0] for i in range(len(kinds)) if kinds[i] == Kind.UNKNOWN]
         if spans:
             word = "line" if session.in_lines(spans[0]) else "record"
             shown = ", ".join(f"{span.line:,}" for span in spans[:_MOST_LINES])
-            yield from prose_rows(f"on {word}{'' if len(spans) == 1 else 's'} {shown}", width, _DIM)
+            yield f"on {word}{'' if len(spans) == 1 else 's'} {shown}", _DIM
             yield from _and_more(len(spans) - _MOST_LINES, word, f"{word}s")
 
 
-def _and_more(count: int, one: str, many: str) -> Iterator[Row]:
+def _and_more(count: int, one: str, many: str) -> Iterator[_Line]:
     if count > 0:
-        yield Row([Segment(f"… and {count:,} more {one if count == 1 else many}", _DIM)])
+        yield f"… and {count:,} more {one if count == 1 else many}", _DIM
 
 
 def _figure_rows(session: Session, group: int, width: int) -> Iterator[Row]:
     """The records of a group, with each count of tokens in them."""
     spans = session.group_spans(group)
-    for span in spans[:200]:
+    for span in spans[:_MOST_LINES]:
         yield Row([])
         yield from prose_rows(_where(session, span), width, _BOLD)
         for path, value in figures(session.record(span)):
-            said: Spans = [(f"  {one_line(path)}  ", _DIM), (f"{value:,}", Style())]
+            said: Spans = [(f"  {one_line(path)}  ", _DIM), (f"{value:,}", _PLAIN)]
             yield from (Row(segments, 0, join) for segments, join in wrap(said, width))
-    yield from _and_more(len(spans) - 200, "record", "records")
+    for text, style in _and_more(len(spans) - _MOST_LINES, "record", "records"):
+        yield from prose_rows(text, width, style)
 
 
 def figures(record: dict[str, Any]) -> list[tuple[str, int]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
 from schemas.interchange.toolpath import others_in
 from schemas.message import Flag
+from viewer.screens.program import program
 from viewer.sessions.freshness import file_state, is_live
 from viewer.transcript.status import name_line
 from viewer.transcript.view import TranscriptView
@@ -18,16 +18,9 @@ if TYPE_CHECKING:
     from viewer.follow.follower import Follower, Within
 
 
-class OpenPath(Protocol):
-    """Shows the session in a file, and returns whether it could be opened."""
-
-    def __call__(self, path: Path, *, follow: bool, above: str) -> bool:
-        """`above` names the sessions above it."""
-
-
 class Subagents:
-    """Opens subagents: by `open_path` those in files of their own, by `open_within` those within the session's file.
-    `above` names the sessions of which this one is itself a subagent.
+    """Opens subagents, by `open_within` those within the session's file. `above` names the sessions of which this one
+    is itself a subagent.
     """
 
     def __init__(
@@ -35,11 +28,10 @@ class Subagents:
         view: TranscriptView,
         follower: Follower | Within,
         above: str,
-        open_path: OpenPath,
         open_within: Callable[[Within, bool, str], None],
     ) -> None:
         self._view, self._follower, self._above = view, follower, above
-        self._open_path, self._open_within = open_path, open_within
+        self._open_within = open_within
 
     @property
     def way(self) -> str:
@@ -81,7 +73,7 @@ class Subagents:
             return "The subagent's own transcript was not found beside this session."
         follow, above = self._follows(found), self._trail(found)
         if found.path is not None:
-            self._open_path(found.path, follow=follow, above=above)
+            program(self._view).open_session(found.path, follow=follow, above=above)
         elif found.session is not None:
             from viewer.follow.follower import Within
 

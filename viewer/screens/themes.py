@@ -17,6 +17,8 @@ from textual.theme import Theme
 
 _DARK_GREY, _DARK_DIM = "#8a8a8a", "#6c6c6c"
 _LIGHT_GREY, _LIGHT_DIM = "#626262", "#8a8a8a"
+_ANSI_GREY = "ansi_bright_black"
+"""Drawn as dim text, see DimGrey."""
 
 
 def _variables(grey: str, dim: str, accent: str, surface: str, bar: str, selected: tuple[str, str]) -> dict[str, str]:
@@ -64,33 +66,12 @@ LIGHT = _theme(
     success="#005f00", warning="#875f00", error="#af0000", dark=False,
 )  # fmt: skip
 ANSI = _theme(
-    "turnlog-ansi",
-    "ansi_cyan",
-    {
-        "text-muted": "ansi_bright_black",  # drawn as dim text, see DimGrey
-        "text-disabled": "ansi_bright_black",
-        "ansi-background": "ansi_default",
-        "ansi-foreground": "ansi_default",
-        "border-blurred": "ansi_bright_black",
-        "block-cursor-text-style": "bold",
-        "border": "ansi_cyan",
-        "footer-key-foreground": "ansi_cyan",
-        "scrollbar": "ansi_cyan",
-        "scrollbar-hover": "ansi_cyan",
-        "scrollbar-active": "ansi_cyan",
-        "scrollbar-background": "ansi_default",
-        "scrollbar-background-hover": "ansi_default",
-        "scrollbar-background-active": "ansi_default",
-        "input-selection-foreground": "ansi_black",
-        "input-selection-background": "ansi_cyan",
-    },
-    foreground="ansi_default",
-    background="ansi_default",
-    success="ansi_green",
-    warning="ansi_yellow",
-    error="ansi_red",
-    ansi=True,
-)
+    "turnlog-ansi", "ansi_cyan",
+    _variables(_ANSI_GREY, _ANSI_GREY, "ansi_cyan", "ansi_default", "ansi_cyan", ("ansi_black", "ansi_cyan"))
+    | {"scrollbar-hover": "ansi_cyan", "ansi-background": "ansi_default", "ansi-foreground": "ansi_default"},
+    foreground="ansi_default", background="ansi_default",
+    success="ansi_green", warning="ansi_yellow", error="ansi_red", ansi=True,
+)  # fmt: skip
 
 
 class DimGrey(LineFilter):

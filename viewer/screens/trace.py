@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,6 +16,7 @@ from renderers.terminal.rows import Row, expand_tabs
 from schemas.clean import one_line
 from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.screens.config_keys import bindings
+from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import KeyFooter, TitleBar
@@ -24,7 +25,6 @@ from viewer.widgets.text_rows import TextRow, TextRows
 
 if TYPE_CHECKING:
     from viewer.edits.trace import Origin, TracedLine
-    from viewer.screens.app import TurnlogApp
 
 _WIDE = 100
 """Cells from which on each edit has its date."""
@@ -38,7 +38,6 @@ class TraceScreen(RowListScreen):
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     TraceScreen > TitleBar { background: $surface; margin-bottom: 1; }
-    TraceScreen > TextRows { height: 1fr; }
     TraceScreen > RowsPane { height: 5; max-height: 30%; padding: 0 1; background: $surface; }
     """
 
@@ -110,9 +109,9 @@ class TraceScreen(RowListScreen):
     def action_open(self) -> None:
         """Open the session at the edit."""
         if (origin := self._origin) is not None:
-            self._app.open_session(origin.path, place=origin.edit.place)
+            program(self).open_session(origin.path, place=origin.edit.place)
         else:
-            self._app.say(UNTRACED)
+            program(self).say(UNTRACED)
 
     def action_next_edit(self) -> None:
         """Show the next of the edits from which the line may be."""
@@ -122,10 +121,6 @@ class TraceScreen(RowListScreen):
     async def action_back(self) -> None:
         """Leave."""
         await self.run_action("app.quit")
-
-    @property
-    def _app(self) -> TurnlogApp:
-        return cast("TurnlogApp", self.app)
 
 
 def _edits(line: TracedLine, wide: bool) -> str:

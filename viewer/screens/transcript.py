@@ -24,22 +24,22 @@ from renderers.facts import local_time
 from renderers.places import exchange_names, find_place, place_of
 from schemas.changes import Seen
 from schemas.clean import one_line
-from schemas.opening import OpenError
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.config_keys import actions_by_key, back, bindings
+from viewer.screens.config_keys import actions_by_key, bindings
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
-from viewer.screens.state import State
+from viewer.screens.program import back, program
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.prefetch import prefetch
 from viewer.transcript.prompt_line import PromptLine
-from viewer.transcript.status import name_line, origin_facts, running_exchange, state_line
-from viewer.transcript.view import TranscriptView
-from viewer.transcript.window import QUIET
+from viewer.transcript.replacing import replace_session
+from viewer.transcript.status import name_line, running_exchange, state_line
+from viewer.transcript.view import QUIET, TranscriptView
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
 if TYPE_CHECKING:
@@ -92,13 +92,11 @@ class TranscriptScreen(Screen[None]):
     ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
-    TranscriptScreen > #title, TranscriptScreen > #status { height: 1; width: 1fr; padding: 0 1; }
     TranscriptScreen > #title { background: $surface; }
     TranscriptScreen.-low > #prompt { display: none; }
     TranscriptScreen > #reading { height: 1fr; }
     TranscriptScreen SessionOutline { display: none; border-left: solid $panel; }
     TranscriptScreen.-wide.-outline SessionOutline { display: block; }
-    TranscriptScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
     def __init__(
@@ -125,7 +123,7 @@ class TranscriptScreen(Screen[None]):
         self._prompt = PromptLine(self._view, id="prompt")
         self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
-        self.subagents = Subagents(self._view, follower, above, self._open_path, self._open_within)
+        self.subagents = Subagents(self._view, follower, above, self._open_within)
         self._find: FindBar | None = None
         self._loose = loose
         self._succession: Succession | None = None
@@ -141,7 +139,6 @@ class TranscriptScreen(Screen[None]):
         self._place = OpeningPlace(self._view, place, kept)
         self._jumps = self._place.jumps
         self._stirred = asyncio.Event()
-        self._shown_following, self._shown_facts = follow, (False, "", False, "", "")
         self._took = 0.0
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
@@ -154,7 +151,7 @@ class TranscriptScreen(Screen[None]):
 
     def _say(self, text: str) -> None:
         if text:
-            self.app.notify(text, markup=False, timeout=4)
+            program(self).say(text)
 
     def _work(self, work: WorkType[None], group: str) -> None:
         """Begin work in place of the group's other work. Not a coroutine: one that is cancelled before it begins is
@@ -197,7 +194,7 @@ class TranscriptScreen(Screen[None]):
         yield TitleBar(id="title")
         yield self._prompt
         # A subagent's session is mostly one exchange.
-        kept = {"outline": False} if self.subagents.way else self._state().transcript
+        kept = {"outline": False} if self.subagents.way else program(self).state.transcript
         self._outline = SessionOutline(self._view, self._figures, kept, self._go_exchange)
         self.set_class(self._outline.is_wanted, OPEN)
         self._take_size()
@@ -246,9 +243,7 @@ class TranscriptScreen(Screen[None]):
         """Read everything there is, then what comes, for as long as the screen is there."""
         await self._read_on()
         if reason := self.shows_nothing():
-            self.app.notify(
-                reason, severity="error", markup=False, timeout=60
-            )  # the title line has room for its beginning
+            program(self).say(reason, bad=True, seconds=60)  # the title line has room for its beginning
         self._live = True
         if self._stream is not None:
             loop = asyncio.get_running_loop()
@@ -275,8 +270,7 @@ class TranscriptScreen(Screen[None]):
             if self._stream is not None and self._stream.finished:
                 await self._show_end()
                 return
-            if self._facts() != self._shown_facts:
-                self._show_facts()
+            self._show_title()
             self._figures.show_if_due()
             self._look_for_next()
 
@@ -334,7 +328,7 @@ class TranscriptScreen(Screen[None]):
         return "The session went on in another file" if twin else "A new session began"
 
     def _open_next(self, why: str = "") -> None:
-        if self._next is not None and self._open_path(self._next, follow=True):
+        if self._next is not None and program(self).open_session(self._next, follow=True, loose=self._loose):
             self._view.following = False
             self._show_facts()
             if why:
@@ -392,7 +386,7 @@ class TranscriptScreen(Screen[None]):
         """Show a session that takes the place of the one before: the same one, written or read anew."""
         self._figures.begin(session)  # before headers are drawn
         anew = Change(Op.RESTARTED) in changes
-        moves = self._view.set_session(session)
+        moves = replace_session(self._view, session)
         self._work(partial(self._view.in_slices, self._view.settle()), "settle")
         self._figures.follow(moves)
         self._outline.replaced(moves)
@@ -406,11 +400,11 @@ class TranscriptScreen(Screen[None]):
         while True:
             if not await self._stirs(_REST) and self._follower.loaded:
                 self._place.keep()
-                self._state().save()
+                program(self).state.save()
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
-            for _ in self._view.prefetch():
+            for _ in prefetch(self._view):
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
@@ -430,9 +424,7 @@ class TranscriptScreen(Screen[None]):
     @on(TranscriptView.Moved)
     def _moved(self) -> None:
         self._stirred.set()
-        if self._view.following != self._shown_following:  # the wheel can end it and begin it again
-            self._show_facts()
-        self._show_position()
+        self._show_facts()
 
     def on_key(self, event: Key) -> None:
         """A person is here. The letter of a mark is taken before keys are."""
@@ -442,7 +434,7 @@ class TranscriptScreen(Screen[None]):
             self._place.unread.caught_up = True
         if not self._view.has_focus:
             return
-        action = actions_by_key("transcript", getattr(self.app, "keymap", {})).get(event.key, "")
+        action = actions_by_key("transcript", program(self).keymap).get(event.key, "")
         answer = self._jumps.takes(event.key, action)
         if answer is not None:
             event.stop()
@@ -452,27 +444,22 @@ class TranscriptScreen(Screen[None]):
         self._say(answer())
         self._show_position()
 
-    def _facts(self) -> tuple[bool, str, bool, str, str]:
-        """Collect what the title line says that may change though no message does: a title can come by itself."""
-        session = self.session
-        follower = self._follower
-        return follower.missing, follower.trouble, follower.live, name_line(session), origin_facts(session)
-
     def _show_facts(self) -> None:
-        """The title line."""
+        """Show how the session stands, and where one is in it."""
+        self._show_title()
+        self._show_position()
+
+    def _show_title(self) -> None:
+        """The title line, which may change though no message does: a title can come by itself."""
         if not self._status.is_attached:  # not made yet, or going away
             return
         news = f"{self._what_began()} at {self._next_at}" if self._next is not None else ""
         problem = "file is gone" if self._follower.missing else self._follower.trouble
         ended = None if self._stream is None else self._stream.finished
-        state = state_line(self.session, problem, news, ended, self._view.following, self._follower.live)
-        self._shown_following = self._view.following
-        self._shown_facts = self._facts()
         bar = self.query_one("#title", TitleBar)
         name = one_line(name_line(self.session), 200)
         bar.left = Content.assemble((self.subagents.way, "$text-muted"), (name, "bold"))
-        bar.right = state
-        self._show_position()
+        bar.right = state_line(self.session, problem, news, ended, self._view.following, self._follower.live)
 
     def _show_position(self) -> None:
         """Show where one is in the session."""
@@ -714,27 +701,8 @@ class TranscriptScreen(Screen[None]):
         """Show a subagent's session above this one."""
         self._say(self.subagents.open(subagent))
 
-    def _state(self) -> State:
-        """Return what is kept for the next run; a test's bare app keeps nothing."""
-        state: State = getattr(self.app, "state", None) or State()
-        return state
-
     def _open_within(self, within: Within, follow: bool, above: str) -> None:
         self.app.push_screen(TranscriptScreen(within, follow, above=above))
-
-    def _open_path(self, path: Path, *, follow: bool = False, above: str = "") -> bool:
-        """Show another session above this one; returns whether it could be opened."""
-        from viewer.follow.follower import Follower
-
-        try:
-            follower = Follower(path, from_end=follow)
-        except (OpenError, OSError) as error:
-            self._say(one_line(str(error), 300))
-            return False
-        kept = self._state().of_session(path)
-        loose = follow and self._loose
-        self.app.push_screen(TranscriptScreen(follower, follow, loose, above=above, kept=kept))
-        return True
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""
@@ -751,21 +719,15 @@ class TranscriptScreen(Screen[None]):
 
     def action_export(self) -> None:
         """Ask what of the session to write, and where to."""
-        self._app_action("action_export_session", self.session, self._view.cursor.block)
+        program(self).action_export_session(self.session, self._view.cursor.block)
 
     def action_save(self) -> None:
         """Write what came on standard input to a file."""
-        self._app_action("action_save_stream")
+        program(self).action_save_stream(self.session)
 
     def action_resume(self) -> None:
         """Show and copy the command that resumes it."""
-        self._app_action("action_resume_session")
-
-    def _app_action(self, name: str, *arguments: object) -> None:
-        """Run an action of the program around this screen. In a test's bare app there is none."""
-        action = getattr(self.app, name, None)
-        if action is not None:
-            action(*(arguments or (self.session,)))
+        program(self).action_resume_session(self.session)
 
     async def action_back(self) -> None:
         """Back to the list, or to the session below; leave where there is none."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,7 +20,8 @@ from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
-from viewer.screens.config_keys import back, bindings
+from viewer.screens.config_keys import bindings
+from viewer.screens.program import back, program
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does
@@ -33,7 +34,6 @@ from viewer.widgets.tiles import TileList
 if TYPE_CHECKING:
     from textual.worker import WorkType
 
-    from viewer.screens.app import TurnlogApp
 
 _FRAME = 0.1
 """Seconds between two pictures of what changed."""
@@ -51,8 +51,6 @@ class WatchScreen(RowListScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
     DEFAULT_CSS = """
     WatchScreen > #title { background: $surface; margin-bottom: 1; }
-    WatchScreen > #empty { height: 1fr; padding: 1 3; }
-    WatchScreen > #keys { height: 1; dock: bottom; padding: 0 1; }
     """
 
     def __init__(
@@ -108,10 +106,6 @@ class WatchScreen(RowListScreen):
         """Say as much as there is room for."""
         self._show()
 
-    @property
-    def _app(self) -> TurnlogApp:
-        return cast("TurnlogApp", self.app)
-
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     async def _look(self) -> None:
@@ -134,7 +128,7 @@ class WatchScreen(RowListScreen):
         try:
             await aside(look)
         except OSError as error:  # a disk that fails
-            self._app.say(one_line(str(error)), title="Cannot look for sessions", bad=True)
+            program(self).say(one_line(str(error)), title="Cannot look for sessions", bad=True)
 
     async def _take(self) -> None:
         """Show what was found, so often that nothing flickers, and once prices are there what it cost."""
@@ -181,24 +175,24 @@ class WatchScreen(RowListScreen):
         tile, chosen = self._list.current, self._list.chosen
         if tile is not None and chosen is not None:
             above = "" if chosen[1] == tile.path else f"{one_line(tile.title or tile.project, 32)} › "
-            self._app.open_session(chosen[1], follow=True, above=above, outline=outline)
+            program(self).open_session(chosen[1], follow=True, above=above, outline=outline)
 
     def action_subagents(self) -> None:
         """Show all subagents of the session under the cursor, or its first ones."""
         if not self._list.toggle_helpers():
-            self._app.say("No subagent of this session runs.")
+            program(self).say("No subagent of this session runs.")
 
     def action_next_waiting(self) -> None:
         """Go to the next session that waits."""
         if not self._list.go_waiting():
-            self._app.say("None waits for you.")
+            program(self).say("None waits for you.")
 
     def action_notices(self) -> None:
         """Begin or stop to notify a person of sessions that begin to wait."""
         notices = self._notices
         notices.bell = notices.notify = not (notices.bell or notices.notify)
         how = "A bell and a notification say" if notices.notify else "Nothing says"
-        self._app.say(f"{how} from now on that a session begins to wait for you.")
+        program(self).say(f"{how} from now on that a session begins to wait for you.")
 
     def _to_terminal(self, text: str) -> None:
         if (driver := self.app._driver) is not None:

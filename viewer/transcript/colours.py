@@ -16,17 +16,6 @@ from textual.widget import Widget
 
 from renderers.terminal.styles import Palette
 
-CSS = """
-TranscriptWindow {
-    height: 1fr;
-    overflow-x: hidden;
-    overflow-y: scroll;
-    scrollbar-size-vertical: 1;
-    background: $background;
-    color: $foreground;
-}
-"""
-
 
 class _Look(NamedTuple):
     """Colours as names of the theme's variables, with how much of them is laid over the background."""
@@ -79,6 +68,19 @@ _OVERLAYS = {
     "selection": _Look("foreground", "screen-selection-background"),
 }
 
+_ROWS = {
+    "text": _Look("foreground"),
+    "bold": _Look("foreground", "", "bold"),
+    "dim": _Look("text-muted"),
+    "accent": _Look("accent"),
+    "strong": _Look("accent", "", "bold"),
+    "good": _Look("success"),
+    "bad": _Look("error"),
+    "alarm": _Look("error", "", "bold"),
+    "warn": _Look("warning"),
+    "match": _Look("warning", "", "bold"),
+}
+
 _ANSI = {
     "output": _Look(),
     "add": _Look("success"),
@@ -107,6 +109,13 @@ def palette_of(widget: Widget) -> Palette:
     # Highlighted code stands on the code block's background, so its roles say no background of their own.
     syntax = {role: _style(look, variables, background) for role, look in _SYNTAX.items()}
     return Palette(**styles, syntax=syntax)
+
+
+def row_styles(widget: Widget) -> dict[str, Style]:
+    """The styles of a list's rows: whole ones, but for `cursor`, which is what lies under the row with the cursor."""
+    variables, background = widget.app.theme_variables, widget.background_colors[1]
+    styles = {name: widget.rich_style + _style(look, variables, background) for name, look in _ROWS.items()}
+    return styles | {"cursor": _style(_Look("", "panel"), variables, background)}
 
 
 def extra_style(widget: Widget, name: str) -> Style:

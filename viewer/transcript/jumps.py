@@ -102,7 +102,7 @@ class Jumps:
     def _indices(self, what: str, step: int) -> Iterator[int]:
         """The messages in the direction of a jump; blocks that are not shown, and what was taken back, left out."""
         view = self._view
-        block, line = view.cursor.block, view.own_line
+        block, line = view.cursor
         index = block if step < 0 and line > 0 else block + step
         flags = view.session.messages.flags
         while 0 <= index < view.layout_of.count:

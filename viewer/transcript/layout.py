@@ -30,7 +30,7 @@ _GUESS = 2
 
 
 class Position(NamedTuple):
-    """A line of a message; line 0 may be the blank row above it."""
+    """A line of a message. Those above its own, a blank one and the line "new since", are below zero."""
 
     block: int
     line: int
@@ -242,7 +242,19 @@ class Layout:
 
     def row_of(self, position: Position) -> int:
         """The row of a line."""
-        return self.top_of(position.block) + position.line
+        return self.top_of(position.block) + self.head(position.block) + position.line
+
+    def first_line(self, block: int) -> Position:
+        """The first line of a message, among those above its own."""
+        return Position(block, -self.head(block))
+
+    def last_line(self, block: int) -> Position:
+        """The last line of a message."""
+        return Position(block, max(0, self.height(block) - self.head(block) - 1))
+
+    def within(self, block: int, line: int) -> Position:
+        """The line of a message, or the nearest that it has."""
+        return max(self.first_line(block), min(Position(block, line), self.last_line(block)))
 
     def find(self, row: int) -> Position:
         """The line at a row; the last line for a row behind the end. Raises LookupError when nothing is visible."""
@@ -259,7 +271,8 @@ class Layout:
         offset = row - (prefix[chunk - 1] if chunk else 0)
         for i, height in enumerate(self._heights[chunk]):
             if offset < height:
-                return Position((chunk << CHUNK_BITS) + i, offset)
+                block = (chunk << CHUNK_BITS) + i
+                return Position(block, offset - self.head(block))
             offset -= height
         raise AssertionError("a chunk's total differs from its heights")
 
@@ -296,26 +309,20 @@ class Layout:
 
         `measure` is called with each message on the way and must `set_height` it, so no row is skipped or repeated.
         """
-        block, line = position
+        block, line = position.block, position.line + rows
         while rows > 0:
             measure(block)
-            left = self.height(block) - 1 - line
-            if rows <= left:
-                return Position(block, line + rows)
-            following = self.next_visible(block + 1)
-            if following is None:
-                return Position(block, max(0, self.height(block) - 1))
-            rows -= left + 1
-            block, line = following, 0
-        while rows < 0:
-            if -rows <= line:
-                return Position(block, line + rows)
-            before = self.previous_visible(block - 1)
-            if before is None:
-                return Position(block, 0)
+            last = self.last_line(block)
+            if line <= last.line or (following := self.next_visible(block + 1)) is None:
+                return min(Position(block, line), last)
+            line -= last.line + 1 + self.head(following)
+            block = following
+        while line < -self.head(block):
+            if (before := self.previous_visible(block - 1)) is None:
+                return self.first_line(block)
             measure(before)
-            rows += line + 1
-            block, line = before, self.height(before) - 1
+            line += self.head(block) + self.last_line(before).line + 1
+            block = before
         return Position(block, line)
 
     # -- chunks ----------------------------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ class PromptLine(TitleBar):
     there. It has its line all the time, so that nothing moves when it is filled.
     """
 
-    DEFAULT_CSS = "PromptLine { height: 1; width: 1fr; padding: 0 1; }"
-
     def __init__(self, view: TranscriptView, **options: Any) -> None:
         super().__init__(**options)
         self._view = view

@@ -14,20 +14,22 @@ from viewer.transcript.layout import Position
 if TYPE_CHECKING:
     from renderers.redact import Redactor
 
-LINE_BITS = 20
-"""A selection's row number is the message's index and, in the lower bits, the line within its block."""
+LINE_BITS, _ABOVE = 20, 2
+"""A selection's row number is the message's index and, in the lower bits, the line within its block; so many lines can
+stand above its own.
+"""
 MARK_CELLS = 1
 """The cursor's mark stands before every row."""
 
 
 def row_number(position: Position) -> int:
     """A position as the one number Textual's selections are ordered by."""
-    return position.block << LINE_BITS | position.line
+    return position.block << LINE_BITS | position.line + _ABOVE
 
 
 def position_of(number: int) -> Position:
     """The position behind such a number."""
-    return Position(number >> LINE_BITS, number & ((1 << LINE_BITS) - 1))
+    return Position(number >> LINE_BITS, (number & ((1 << LINE_BITS) - 1)) - _ABOVE)
 
 
 def message_source(message: Message, workspace_root: str | None = None) -> str:
@@ -76,19 +78,19 @@ def selected_text(
     start: tuple[int, Position],
     end: tuple[int, Position],
     blocks: Iterator[int],
-    rows_of: Callable[[int], tuple[int, list[Row]]],
+    rows_of: Callable[[int], list[Row]],
     source_of: Callable[[int], str],
 ) -> str:
     """The text between two places, each a character offset in a line.
 
-    `blocks` are the visible messages from the first to the last, `rows_of` gives the rows above a block's own and its
-    own. A block that is selected as a whole gives its source.
+    `blocks` are the visible messages from the first to the last, `rows_of` gives a block's own rows. A block that is
+    selected as a whole gives its source.
     """
     pieces: list[str] = []
     for block in blocks:
-        head, rows = rows_of(block)
-        first = start[1].line - head if block == start[1].block else 0
-        last = end[1].line - head if block == end[1].block else len(rows) - 1
+        rows = rows_of(block)
+        first = start[1].line if block == start[1].block else 0
+        last = end[1].line if block == end[1].block else len(rows) - 1
         left = start[0] if block == start[1].block and first >= 0 else 0
         right = end[0] if block == end[1].block else None
         first, last = max(0, first), min(last, len(rows) - 1)

@@ -1,100 +1,533 @@
-"""The view of a transcript: a window in which a person folds, searches, selects and follows."""
+"""The view of a transcript, in which a person moves, folds and selects: it draws only the lines that one sees.
+
+Its place is (message, line), never a row number: rows above the screen are estimates that change when they are drawn,
+and what one reads must not move for that. `scroll_y` follows from the place and serves the scroll bar only.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import fields, replace
+from typing import Any
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
-from textual.geometry import Offset, Size
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
+from textual.geometry import Offset, Region, Size
+from textual.message import Message as Event
+from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
 from renderers.facts import local_time
+from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
-from schemas.changes import Moves
-from schemas.message import Flag
+from renderers.terminal.styles import Palette
+from schemas.message import Flag, Kind
 from schemas.session import Change, Op, Session
 from schemas.values import whole
-from viewer.transcript.drawn import Drawn
+from viewer.follow.follower import SLICE
+from viewer.transcript.colours import extra_style, palette_of
+from viewer.transcript.drawn import Drawn, DrawnBlocks
 from viewer.transcript.folds import LEVELS, Folds
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.painting import Overlay, overlaid
-from viewer.transcript.search_text import ALL_LINES, Stretch, matches
-from viewer.transcript.select import MARK_CELLS, message_source, position_of, row_number, selected_text
-from viewer.transcript.window import TranscriptWindow
+from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_mark, with_selection
+from viewer.transcript.select import message_source, position_of, row_number, selected_text
 
-if TYPE_CHECKING:
-    from viewer.transcript.find import Finder
-
-_MARKED = 200
-"""Messages of which it is kept where their matches stand."""
+_START = Position(0, 0)
+QUIET = 0.08
+"""How long after a key slow work goes on."""
 _WHEEL = 3
 _LAST = 50
 """Among so many messages at the end are the tools that run."""
 
 
-_AT_ONCE = 8
-"""Chunks of another session whose heights are worked out at once, in a few milliseconds; the others are by and by."""
-
-
-class _Standing(NamedTuple):
-    """The lines on the screen, as messages and lines of their own: its first line, the cursor's and in which row it is
-    shown, all lines.
+class TranscriptView(ScrollView, can_focus=True):
+    """A session's messages, as much of them as fits, from the line `top` on. It is told of changes by `session_changed`
+    and `set_session`; it reads nothing itself.
     """
 
-    top: tuple[int, int]
-    cursor: tuple[int, int]
-    row: int | None
-    rows: list[tuple[int, int]]
+    DEFAULT_CSS = """
+    TranscriptView {
+        height: 1fr; overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1;
+        background: $background; color: $foreground;
+    }
+    """
 
+    class Moved(Event):
+        """The cursor moved, or what is around it changed."""
 
-class TranscriptView(TranscriptWindow):
-    """A session's messages. It is told of changes by `session_changed` and `set_session`; it reads nothing itself."""
+    def __init__(self, session: Session, *, at_end: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.session = session
+        self.following = at_end
+        """Whether the view keeps to the end as the session grows."""
+        self.top = self.cursor = _START
+        """The first line on the screen, and the line that keys act on."""
+        self.marks: Callable[[Strip, int, Drawn, int, Overlay], Strip] | None = None
+        """Marks what is looked for on a line of a message (hits.py)."""
+        self.unread: int | None = None
+        """The first message that came since the person last saw the end."""
+        self.marked: dict[tuple[int, int], str] = {}
+        """The letters of lines that are marked, each line by the key of its message and its number in it."""
+        self.touched = 0.0
+        """When a key was last pressed (monotonic clock): slow work waits while keys are coming."""
+        self.folds = Folds(session)
+        self.layout_of = Layout(session, self.folds)
+        self.look = Look(80, Palette(), Highlights())
+        """The look with which messages are drawn now."""
+        self.blocks = DrawnBlocks(session, self.look)
+        self._opens_at: tuple[int, int, int | None] | None = None
+        """What `go_to` was asked for before the first picture."""
+        self.rows: list[Position] = []
+        """The lines on the screen."""
+        self._blocks: list[Drawn] = []  # the block of each of them
+        self._row_width = 80
+        self.prefetched: tuple[object, ...] = ()
+        """Around what messages were drawn ahead (prefetch.py)."""
+        self._first_picture = True
+        self.unread_since = ""
+        self._overlay: Overlay | None = None
+        self._painting = False
 
-    def __init__(self, session: Session, **options: Any) -> None:
-        super().__init__(session, **options)
-        self.hit: tuple[int, int, int] | None = None
-        """The match that was gone to: its message, the line in it, and which of the message's matches it is, from 0."""
-        self._marks: dict[int, tuple[Drawn, dict[int, list[tuple[int, int, int]]]]] = {}
-        """Where the matches of messages stand: by row, start and end on the screen, and their number from 0."""
+    # -- size and colours ------------------------------------------------------------------------------------------
+
+    @property
+    def height_of_page(self) -> int:
+        """Lines on the screen."""
+        return max(1, self.scrollable_content_region.height)
+
+    def on_resize(self, event: Resize) -> None:
+        """Wrap anew; the first line stays the first."""
+        width = max(20, self.scrollable_content_region.width - 2)
+        if width != self.look.width:
+            self.look = replace(self.look, width=width)
+            at_end = self.following
+            places = [(p, self.layout_of.last_line(p.block)) for p in (self.top, self.cursor)] if self.rows else []
+            self.blocks.clear(self.look)
+            self.layout_of.set_width(width)
+            if places:
+                self.top, self.cursor = (self._rescaled(*place) for place in places)
+            if self.text_selection is not None:
+                self.screen.clear_selection()
+            if at_end:
+                self.go_end()
+                return
+        if self._opens_at is not None:
+            block, line, row = self._opens_at
+            self.go_to(block, line, row=row)
+            return
+        self.show()
+
+    def _rescaled(self, place: Position, last: Position) -> Position:
+        """A place within a block that has another height now: before, its `last` line was that."""
+        self.measure(place.block)
+        now = self.layout_of.last_line(place.block).line + 1
+        return Position(place.block, place.line * now // (last.line + 1) if place.line > 0 else place.line)
+
+    def notify_style_update(self) -> None:
+        """Another theme: everything is drawn anew."""
+        super().notify_style_update()
+        self._overlay = None
+        if self.blocks is not None and self.is_attached:
+            self.look = replace(self.look, palette=Palette())
+            self.blocks.clear(self.look)
+
+    def _styles_now(self) -> Overlay:
+        if self._overlay is None:
+            laid = {field.name: extra_style(self, field.name) for field in fields(Overlay) if field.name != "base"}
+            self._overlay = Overlay(self.rich_style, **laid)
+            self.look = replace(self.look, palette=palette_of(self))
+            self.blocks.clear(self.look)
+        return self._overlay
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def block(self, index: int) -> Drawn:
+        drawn = self.blocks.get(index, self.folds.fold(index))
+        if not self.layout_of.is_exact(index):
+            self.layout_of.set_height(index, len(drawn.block.rows))
+        return drawn
+
+    def measure(self, index: int) -> None:
+        if not self.layout_of.is_exact(index) and self.folds.fold(index) > Fold.HIDDEN:
+            self.block(index)
+
+    def beyond(self, place: Position, rows: int) -> Position:
+        return self.layout_of.move(place, rows, self.measure)
+
+    def row_at(self, place: Position) -> Row | None:
+        """The row of a block at a place; None for the rows above it."""
+        rows = self.block(place.block).block.rows
+        return rows[place.line] if 0 <= place.line < len(rows) else None
+
+    @property
+    def wanted(self) -> list[Want]:
+        """Code on the screen that waits for its colours."""
+        blocks = dict.fromkeys(place.block for place in self.rows)
+        return [want for block in blocks for want in self.block(block).block.wanted if self.look.highlights.needs(want)]
+
+    @property
+    def highlights(self) -> Highlights:
+        """Coloured code."""
+        return self.look.highlights
+
+    def settle(self) -> Iterator[None]:
+        """Work out how long a session is that was put here all at once."""
+        layout = self.layout_of
+        yield from layout.read()
+        if layout is self.layout_of and self.rows:
+            self._move_bar(layout.total, layout.row_of(self.top))
+
+    def coloured(self, want: Want) -> None:
+        """A piece of code has got its colours: the messages that hold it are drawn again, as tall as before."""
+        self.blocks.forget_wanting(want)
+        self.show()
+
+    # -- showing ---------------------------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Work out what stands on the screen, bring the scroll bar in line, and paint."""
+        if self.is_attached and self.size:
+            self._styles_now()
+            self._fill()
+            self._paint()
+            if self._first_picture:
+                self._first_picture = False
+                self.call_after_refresh(self.show)
+        else:
+            self.rows, self._blocks = [], []  # those of before may be of messages that are gone
+
+    def _paint(self) -> None:
+        """The scroll bar follows what was worked out, and the screen is drawn."""
+        total = self.layout_of.total
+        row = self.layout_of.row_of(self.top) if self.rows else 0
+        # Both are reactive and would lay out the whole screen anew; only the scroll bar has to know.
+        self.set_reactive(ScrollView.virtual_size, Size(self.size.width, total))
+        self.set_reactive(ScrollView.scroll_y, float(row))
+        self.set_reactive(ScrollView.scroll_target_y, float(row))
+        self._move_bar(total, row)
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def _move_bar(self, total: int, row: int) -> None:
+        """The scroll bar is drawn anew only where one would see it: in a long session most moves are less than an
+        eighth of a cell.
+        """
+        if not self.show_vertical_scrollbar:
+            return
+        bar, height = self.vertical_scrollbar, self.height_of_page
+        grain = total // (8 * height)
+        at_edge = row == 0 or row + height >= total
+        if abs(bar.window_virtual_size - total) > grain or bar.window_size != height or at_edge:
+            bar.window_virtual_size, bar.window_size = total, height
+        if abs(bar.position - row) > grain or at_edge:
+            bar.position = row
+
+    def _fill(self) -> None:
+        """The places of all lines on the screen; what is drawn here is measured before it is painted."""
+        height = self.height_of_page
+        layout = self.layout_of
+        first = layout.next_visible(0)
+        if first is None:
+            self.rows, self._blocks = [], []
+            return
+        if self.top.block >= layout.count or not layout.height(self.top.block):
+            self.top = self.near(self.top)
+        self.rows = self._rows_from(self.top, height)
+        if len(self.rows) < height and self.top > layout.first_line(first) and not self._first_picture:
+            self.top = self.beyond(self.rows[-1], 1 - height)
+            self.rows = self._rows_from(self.top, height)
+        shown = self.screen_row(self.cursor)
+        if shown is None:
+            self.cursor = self.rows[0] if self.cursor < self.rows[0] else self.rows[-1]
+
+    def _rows_from(self, top: Position, height: int) -> list[Position]:
+        rows: list[Position] = []
+        self._blocks = []
+        self.measure(top.block)
+        self.top = place = self.layout_of.within(*top)
+        while len(rows) < height:
+            if self._first_picture and not self.following and rows and self._needs_markdown(place.block):
+                break
+            drawn = self.block(place.block)
+            stop = min(len(drawn.block.rows), place.line + height - len(rows))
+            rows += [Position(place.block, line) for line in range(place.line, stop)]
+            self._blocks += [drawn] * (stop - place.line)
+            if (following := self.layout_of.next_visible(place.block + 1)) is None:
+                break
+            place = self.layout_of.first_line(following)
+        return rows
+
+    def _needs_markdown(self, block: int) -> bool:
+        """Tell whether drawing it would load the Markdown parser, a tenth of the time until the first picture. That one
+        ends above such a message; the next one, a moment later, goes on below it and moves nothing.
+        """
+        prose = (Kind.TEXT, Kind.THINKING, Kind.COMPACTION, Kind.TOOL)
+        return self.session.messages.kind[block] in prose and self.folds.fold(block) > Fold.LINE
+
+    def near(self, place: Position) -> Position:
+        """A visible place as near as can be."""
+        block = min(place.block, self.layout_of.count - 1)
+        if block >= 0 and block == place.block and self.layout_of.height(block):
+            return place
+        near = self.layout_of.previous_visible(block)
+        if near is None:
+            near = self.layout_of.next_visible(0)
+        return _START if near is None else Position(near, 0)
+
+    @property
+    def cursor_row(self) -> int | None:
+        """The row of the screen on which the cursor is; None if it is not in sight."""
+        row = self.screen_row(self.cursor)
+        return None if row is None else self.region.y + row
+
+    def screen_row(self, place: Position) -> int | None:
+        try:
+            return self.rows.index(place)
+        except ValueError:
+            return None
+
+    # -- painting --------------------------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint.
+
+        Not by way of Textual's own cache of lines, which makes new strips of ours each time: a strip that stays the
+        same object keeps what filters and the terminal's codes made of it, and that is half the cost of a page.
+        """
+        self._row_width = self.region.width
+        filters = self.get_line_filters()
+        background = self.background_colors[1]
+        self._painting = True
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = self.render_line(y)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips.append(strip)
+        self._painting = False
+        if crop.column_span != (0, self._row_width):
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        look = self._styles_now()
+        width = self._row_width
+        if not self.rows and self.layout_of.count:  # the very first picture comes before the first resize
+            self._fill()
+        if y >= len(self.rows):
+            return Strip.blank(width, look.base)
+        place = self.rows[y]
+        drawn, line = self._blocks[y], place.line
+        strip = drawn.strips.get(line)
+        if strip is None:
+            strip = self._strip(place, drawn, width, look)
+        if place.block == self.cursor.block and (line >= 0 or place == self.cursor):
+            strip = with_cursor(strip, look, on_line=place == self.cursor)
+        if self.marks is not None and line >= 0:
+            strip = self.marks(strip, place.block, drawn, line, look)
+        if self.marked and (letter := self.marked.get((self.session.messages.key[place.block], line))):
+            strip = with_mark(strip, letter, look)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(row_number(place))) is not None:
+            strip = with_selection(strip, span, look)
+        return strip if self._painting else strip.apply_offsets(0, row_number(place))
+
+    def _strip(self, place: Position, drawn: Drawn, width: int, look: Overlay) -> Strip:
+        if place.line >= 0:
+            strip = drawn.strips[place.line] = row_strip(drawn.block.rows[place.line], width, look)
+            return strip
+        if place == (self.unread, -1):
+            return unread_strip(self.unread_since, self.look.width, width, look)
+        return row_strip(None, width, look)
+
+    # -- moving ----------------------------------------------------------------------------------------------------
+
+    def touch(self) -> None:
+        """The person is here: slow work waits."""
+        self.touched = time.monotonic()
+
+    async def give_way(self) -> None:
+        """Wait while a person is pressing keys."""
+        while time.monotonic() - self.touched < QUIET:
+            await asyncio.sleep(0.02)
+
+    async def in_slices(self, work: Iterator[None]) -> None:
+        """Drive slow work in slices, each short enough that a key need not wait."""
+        begun = time.perf_counter()
+        for _ in work:
+            if time.perf_counter() - begun > SLICE:
+                await asyncio.sleep(0)
+                await self.give_way()
+                begun = time.perf_counter()
+
+    @property
+    def at_end(self) -> bool:
+        """Tell whether the last line is on the screen."""
+        if not self.rows:
+            return True
+        place, layout = self.rows[-1], self.layout_of
+        return place >= layout.last_line(place.block) and layout.next_visible(place.block + 1) is None
+
+    def move_cursor(self, rows: int) -> None:
+        """The cursor goes so many lines down (or up); the text scrolls when it comes near the edge."""
+        before = self.screen_row(self.cursor)
+        if before is None:
+            return
+        if rows < 0:
+            self.following = False
+        old = self.cursor
+        self.cursor = self.beyond(old, rows)
+        margin = min(self.height_of_page // 4, 8)
+        row = before + rows
+        if self.cursor == old or (margin <= row < self.height_of_page - margin and row < len(self.rows)):
+            self._repaint_cursor(old)
+            return
+        if rows > 0 and row >= self.height_of_page - margin and not self.at_end:
+            self.top = self.beyond(self.top, row - (self.height_of_page - margin) + 1)
+        elif rows < 0 and row < margin:
+            self.top = self.beyond(self.top, row - margin)
+        self.show()
+
+    def _repaint_cursor(self, old: Position) -> None:
+        """Only the lines on which the cursor's marks change."""
+        blocks = {old.block, self.cursor.block}
+        lines = [y for y, place in enumerate(self.rows) if place.block in blocks]
+        if lines:
+            width = self.size.width
+            self.refresh(Region(0, lines[0], width, lines[-1] - lines[0] + 1))
+        self.post_message(self.Moved())
+
+    def scroll_rows(self, rows: int, *, with_cursor: bool = True) -> None:
+        """The text goes up (or down) by so many lines; the cursor keeps its place on the screen, if it can."""
+        if not self.rows:
+            return
+        if rows < 0:
+            self.following = False
+        row = self.screen_row(self.cursor)
+        before = self.top
+        self.top = self.beyond(self.top, rows)
+        self._fill()
+        if with_cursor and row is not None:
+            if self.top == before:  # nowhere to scroll to: the cursor goes instead
+                row = len(self.rows) - 1 if rows > 0 else 0
+            self.cursor = self.rows[min(row, len(self.rows) - 1)]
+        self._paint()
+
+    def go_start(self) -> None:
+        """Go to the first line."""
+        self.following = False
+        first = self.layout_of.next_visible(0)
+        self.top = self.cursor = _START if first is None else self.layout_of.first_line(first)
+        self.show()
+
+    def go_end(self) -> None:
+        """Go to the last line."""
+        last = self.layout_of.previous_visible(self.layout_of.count - 1)
+        if last is not None:
+            self.measure(last)
+            self.cursor = self.layout_of.last_line(last)
+            self.top = self.beyond(self.cursor, 1 - self.height_of_page)
+        self.show()
+
+    def go_to(self, block: int, line: int = 0, *, row: int | None = 0) -> None:
+        """The cursor to a line of a block's own; it then stands `row` lines below the top of the screen, at a third of
+        its height where that is None.
+        """
+        if not 0 <= block < self.layout_of.count:
+            return
+        self.following = False
+        if not self.is_attached or not self.size:
+            self._opens_at, self._first_picture = (block, line, row), False  # the one picture there is, and whole
+            return
+        self._opens_at = None
+        place = self.near(Position(block, 0))
+        if place.block == block:
+            self.measure(block)
+            place = self.layout_of.within(block, line)
+        self.cursor = place
+        self.top = self.beyond(place, -(self.height_of_page // 3 if row is None else row))
+        self.show()
+
+    def go_exchange(self, step: int) -> None:
+        """Go to the next (or previous) exchange's first line."""
+        session = self.session
+        if not session.exchanges:
+            return
+        current = session.messages.exchange[self.cursor.block]
+        start = session.exchanges[current].start
+        at_head = self.cursor <= Position(start, 0)
+        target = current + (0 if step < 0 and not at_head else step)
+        if 0 <= target < len(session.exchanges):
+            self.go_to(session.exchanges[target].start)
+        elif step > 0:
+            self.go_end()
+
+    @property
+    def exchange_above(self) -> int | None:
+        """The exchange at the top of the screen, where its prompt's first line stands above the screen."""
+        if not self.rows:
+            return None
+        top = self.rows[0]
+        exchange = self.session.exchanges[self.session.messages.exchange[top.block]]
+        return exchange.index if exchange.opener is not None and Position(exchange.start, 0) < top else None
+
+    @property
+    def percent(self) -> int:
+        """The part of the session, in percent, that ends with the screen's last line."""
+        if not self.rows:
+            return 100
+        return min(99, 100 * (self.layout_of.row_of(self.rows[-1]) + 1) // max(1, self.layout_of.total))
+
+    def go_back(self, top: Position, cursor: Position) -> None:
+        """Go to where one was before."""
+        self.top, self.cursor = top, cursor
+        self.show()
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
+        """Go to where the scroll bar was dragged."""
+        if y is None or not self.rows:
+            return
+        row = max(0, round(y))
+        if row < self.layout_of.row_of(self.top):
+            self.following = False
+        end = row >= self.layout_of.total - self.height_of_page
+        if end:
+            self.go_end()
+        else:
+            self.top = self.layout_of.find(row)
+            self.show()
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
-    def _refold(self, head_before: int, blocks: range | None = None) -> None:
-        """Take in that folds changed; the line under the cursor stays where it is. `head_before`: the rows that stood
-        above the cursor's block then. Where the end is followed and all was folded anew, the end stays in sight.
+    def _refold(self, blocks: range | None = None) -> None:
+        """Take in that folds changed, of these messages or of all; the line under the cursor stays where it is. Where
+        the end is followed and all was folded anew, the end stays in sight.
         """
         if not self.layout_of.count:
             return
-        row = self._screen_row(self.cursor) or 0
-        cursor = self.cursor
-        offset = cursor.line - head_before
+        row, cursor = self.screen_row(self.cursor) or 0, self.cursor
         self.layout_of.refold(blocks)
         if self.following and blocks is None:
             self.go_end()
             return
-        near = self._near(cursor)
-        if near.block == cursor.block:
-            self._measure(cursor.block)
-            head, height = self.layout_of.head(cursor.block), self.layout_of.height(cursor.block)
-            own = height - head
+        self.cursor = self.near(cursor)
+        if self.cursor.block == cursor.block:
+            self.measure(cursor.block)
             # A line that is gone leaves the cursor on the block's first line.
-            near = Position(cursor.block, max(0, head + (offset if offset < own else 0)))
-        self.cursor = near
-        self._top = self._move(near, -row)
+            gone = cursor > self.layout_of.last_line(cursor.block)
+            self.cursor = self.layout_of.within(cursor.block, 0 if gone else cursor.line)
+        self.top = self.beyond(self.cursor, -row)
         self.show()
 
     def fold_all(self, change: Callable[[Folds], object]) -> None:
         """Change the folds of all messages."""
-        head = self.layout_of.head(self.cursor.block)
         change(self.folds)
-        self._refold(head)
+        self._refold()
 
     def set_level(self, level: int) -> None:
         """The same fold level for all; there are none beyond the first and the last."""
@@ -103,23 +536,22 @@ class TranscriptView(TranscriptWindow):
     def fold_here(self) -> None:
         """Fold or unfold the block under the cursor, or the exchange on its first line."""
         block = self.cursor.block
-        if not self._rows:
+        if not self.rows:
             return
-        head = self.layout_of.head(self.cursor.block)
         row = self.row_at(self.cursor)
         fold = self.folds.fold(block)
         if row is not None and row.act == "more":
             if fold is Fold.FULL:
-                self._drawn.extend(block)
+                self.blocks.extend(block)
             self.folds.blocks[block] = Fold.FULL
         elif self.session.messages.has(block, Flag.OPENER):
             exchange = self.session.messages.exchange[block]
             old = self.session.messages.has(block, Flag.REWOUND) or self.session.messages.has(block, Flag.INHERITED)
             self.folds.exchanges[exchange] = not self.folds.is_open(exchange, old)
-            self._refold(head, self.session.message_range(exchange))
+            self._refold(self.session.message_range(exchange))
             return
         else:
-            more = self._block(block).block.more
+            more = self.block(block).block.more
             if fold is Fold.LINE:
                 fold = Fold.SHORT
             else:
@@ -128,9 +560,9 @@ class TranscriptView(TranscriptWindow):
             if not self.session.messages.joins(block):  # what is one line with it opens and folds with it
                 joined = self.session.messages.joined(block)
                 self.folds.blocks |= dict.fromkeys(joined[1:], fold if fold is not Fold.LINE else Fold.HIDDEN)
-                self._refold(head, joined)
+                self._refold(joined)
                 return
-        self._refold(head, range(block, block + 1))
+        self._refold(range(block, block + 1))
 
     def open_at(self, block: int) -> None:
         """Go to a message, which is opened, and so is its exchange."""
@@ -138,7 +570,7 @@ class TranscriptView(TranscriptWindow):
         exchange = table.exchange[block]
         old = table.has(self.session.exchanges[exchange].start, Flag.REWOUND | Flag.INHERITED)
         if self.folds.fold(block) is Fold.HIDDEN or not self.folds.is_open(exchange, old):
-            self._open_exchange(exchange)
+            self.open_exchange(exchange)
         self.folds.blocks[block] = Fold.FULL
         self.layout_of.refold(range(block, block + 1))
         self.go_to(block, row=0 if table.has(block, Flag.OPENER) else None)
@@ -148,30 +580,25 @@ class TranscriptView(TranscriptWindow):
         and a prompt comes to the top.
         """
         if self.folds.fold(block) is Fold.HIDDEN:
-            self._open_exchange(self.session.messages.exchange[block])
+            self.open_exchange(self.session.messages.exchange[block])
         if self.folds.fold(block) is Fold.HIDDEN:
             self.folds.blocks[block] = Fold.LINE
             self.layout_of.refold(range(block, block + 1))
-        self._measure(block)
-        row = self._screen_row(Position(block, line + self.layout_of.head(block)))
+        self.measure(block)
+        row = self.screen_row(Position(block, line))
         inner = self.height_of_page // 6
         if row is None or not inner <= row < self.height_of_page - inner:
             row = 0 if self.session.messages.has(block, Flag.OPENER) else self.height_of_page // 3
         self.go_to(block, line, row=row)
 
     @property
-    def own_line(self) -> int:
-        """The number of the line under the cursor among its message's own."""
-        return self._held(self.cursor)[1]
-
-    @property
     def here(self) -> tuple[int, int] | None:
         """The line under the cursor: the key of its message and its number in it; None where there is no message."""
         if self.cursor.block >= self.layout_of.count:
             return None
-        return self.session.messages.key[self.cursor.block], self.own_line
+        return self.session.messages.key[self.cursor.block], self.cursor.line
 
-    def _open_exchange(self, exchange: int) -> None:
+    def open_exchange(self, exchange: int) -> None:
         self.folds.exchanges[exchange] = True
         self.layout_of.refold(self.session.message_range(exchange))
 
@@ -182,7 +609,7 @@ class TranscriptView(TranscriptWindow):
             return {}
         if self.here is not None:
             key, line = self.here
-            kept |= {"message": key, "line": line, "row": self._screen_row(self.cursor)}
+            kept |= {"message": key, "line": line, "row": self.screen_row(self.cursor)}
         return kept
 
     def restore(self, kept: dict[str, Any], *, go: bool) -> int | None:
@@ -201,92 +628,6 @@ class TranscriptView(TranscriptWindow):
             self.show()
         return block
 
-    def extend(self, block: int, lines: int) -> None:
-        """Show so many lines of a huge output."""
-        self._drawn.extend(block, lines)
-
-    # -- searching -------------------------------------------------------------------------------------------------
-
-    @property
-    def look(self) -> Look:
-        """The look with which messages are drawn now."""
-        return self._look
-
-    def look_for(self, key: str) -> None:
-        """Mark what matches this `search_key` from now on; "" marks nothing."""
-        self.sought, self.hit = key, None
-        self._marks.clear()
-        self.show()
-
-    def go_hit(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
-        """Go to the place after (or before) the one that was gone to, if `start` is still there, else after that line;
-        with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
-        """
-        hits = finder.hits
-        if not hits:
-            return False
-        if start.block in finder.counts:
-            ordinal = self._beside(start, step, finder.counts[start.block], inclusive)
-            if ordinal is not None:
-                self._show_hit(start.block, ordinal)
-                return True
-        others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
-        block = others[0] if step > 0 else others[-1]
-        self._show_hit(block, 0 if step > 0 else finder.counts[block] - 1)
-        return True
-
-    def _beside(self, start: Position, step: int, count: int, inclusive: bool) -> int | None:
-        """Return the place of the message under `start` that comes next; None where none does."""
-        line = start.line - self.layout_of.head(start.block)
-        if self.hit is not None and self.hit[:2] == (start.block, line) and not inclusive:
-            ordinal = self.hit[2] + step
-            return ordinal if 0 <= ordinal < count else None
-        lines = [place[0].row for place in matches(self._whole(start.block).block.rows, self.sought)]
-        if step > 0:
-            return next((n for n, row in enumerate(lines) if row > line or (inclusive and row == line)), None)
-        return next((n for n in reversed(range(len(lines))) if lines[n] < line), None)
-
-    def _whole(self, block: int) -> Drawn:
-        """A message as it is when it is open and nothing of it left out."""
-        drawn = self._drawn.get(block, Fold.FULL)
-        if drawn.block.more:
-            self._drawn.extend(block, ALL_LINES)
-            self.layout_of.forget_height(block)
-            drawn = self._drawn.get(block, Fold.FULL)
-        return drawn
-
-    def _show_hit(self, block: int, ordinal: int) -> None:
-        """Go to a place of a message; it is opened unless the line can be seen as it is."""
-        if self.folds.fold(block) is Fold.HIDDEN:
-            self._open_exchange(self.session.messages.exchange[block])
-        rows = self._whole(block).block.rows
-        places = matches(rows, self.sought)
-        place = places[min(ordinal, len(places) - 1)] if places else [Stretch(0, 0, 0)]
-        shown = self._block(block).block.rows if self.folds.fold(block) > Fold.HIDDEN else []
-        last = place[-1].row + 1
-        if len(shown) < last or any(_own(a) != _own(b) for a, b in zip(shown[:last], rows, strict=False)):
-            self.folds.blocks[block] = Fold.FULL
-            self.layout_of.refold(range(block, block + 1))
-            self._measure(block)
-        self.hit = (block, place[0].row, ordinal)
-        self.visit(block, place[0].row)
-
-    def _marked(self, strip: Strip, block: int, drawn: Drawn, line: int, look: Overlay) -> Strip:
-        """A line with the matches on it marked, the one that was gone to in a colour of its own."""
-        known = self._marks.get(block)
-        if known is None or known[0] is not drawn:
-            if len(self._marks) > _MARKED:
-                self._marks.clear()
-            spans: dict[int, list[tuple[int, int, int]]] = {}
-            for ordinal, place in enumerate(matches(drawn.block.rows, self.sought)):
-                for row, start, end in place:
-                    spans.setdefault(row, []).append((start + MARK_CELLS, end + MARK_CELLS, ordinal))
-            known = self._marks[block] = drawn, spans
-        here = known[1].get(line, [])
-        at = self.hit[2] if self.hit is not None and self.hit[0] == block else None
-        strip = overlaid(strip, [(start, end) for start, end, n in here if n != at], look.match)
-        return overlaid(strip, [(start, end) for start, end, n in here if n == at], look.found)
-
     # -- the session changes ---------------------------------------------------------------------------------------
 
     def session_changed(self, changes: list[Change]) -> None:
@@ -296,10 +637,10 @@ class TranscriptView(TranscriptWindow):
         changed = {change.message for change in changes if change.op is Op.UPDATED and 0 <= change.message < count}
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if any(table.has(index, Flag.OPENER) for index in changed):
-            self._drawn.clear()  # one that is rewound now has no number, and those behind it have others
+            self.blocks.clear()  # one that is rewound now has no number, and those behind it have others
         for index in changed:
-            self._drawn.forget(index)
-        visible = {place.block for place in self._rows}
+            self.blocks.forget(index)
+        visible = {place.block for place in self.rows}
         # The header of an exchange shows its totals, so it changes with each of its messages.
         openers = {self.session.exchanges[table.exchange[i]].start for i in (*changed, *appended) if 0 <= i < count}
         # And a line that stands for several messages changes with each of them.
@@ -307,10 +648,10 @@ class TranscriptView(TranscriptWindow):
         self.layout_of.sync(changed)
         self._redraw_later(openers)
         if self.cursor.block in changed and self.folds.fold(self.cursor.block) is Fold.HIDDEN:  # rewound just now
-            self.cursor = self._header_over(self.cursor.block) or self.cursor
+            self.cursor = self.header_over(self.cursor.block) or self.cursor
         if self.following:
             self.go_end()
-        elif len(self._rows) < self.height_of_page or self.at_end or visible & (changed | openers):
+        elif len(self.rows) < self.height_of_page or self.at_end or visible & (changed | openers):
             self.show()
         else:
             self._resize_bar()
@@ -319,12 +660,12 @@ class TranscriptView(TranscriptWindow):
         """These messages look different now, and may have another height."""
         for block in blocks:
             if block < self.layout_of.count:
-                self._drawn.forget(block)
+                self.blocks.forget(block)
                 self.layout_of.forget_height(block)
 
     def set_activity(self, running: int, subagents: Mapping[int, str]) -> None:
         """Show which exchange is being worked on (-1 for none), and what the subagents did so far."""
-        look, exchanges = self._look, self.session.exchanges
+        look, exchanges = self.look, self.session.exchanges
         if (running, subagents) == (look.running, look.subagents):
             return
         others = dict(subagents.items() ^ look.subagents.items())
@@ -334,23 +675,23 @@ class TranscriptView(TranscriptWindow):
                 # A tool without a result is either running or was left behind.
                 blocks.update(self._pending(self.session.message_range(exchange)))
                 blocks.add(exchanges[exchange].start)
-        self._look = replace(look, running=running, subagents=dict(subagents))
-        self._drawn.relook(self._look)
+        self.look = replace(look, running=running, subagents=dict(subagents))
+        self.blocks.relook(self.look)
         self._redraw_later(blocks)
         if self.following:
             self.go_end()
-        elif blocks & {place.block for place in self._rows}:
+        elif blocks & {place.block for place in self.rows}:
             self.show()
 
     def show_costs(self, cost: Callable[[int], str | None], exchanges: Iterable[int] | None = None) -> None:
         """`cost` says what an exchange cost; draw the headers of these exchanges again (None: all that were drawn)."""
         table = self.session.exchanges
-        self._look = replace(self._look, cost=cost)
-        self._drawn.relook(self._look)
+        self.look = replace(self.look, cost=cost)
+        self.blocks.relook(self.look)
         numbers = range(len(table)) if exchanges is None else exchanges
         headers = {table[n].start for n in numbers if n < len(table)}
         self._redraw_later(headers)
-        if headers & {place.block for place in self._rows}:
+        if headers & {place.block for place in self.rows}:
             self.go_end() if self.following else self.show()
 
     def _pending(self, blocks: range) -> list[int]:
@@ -361,108 +702,20 @@ class TranscriptView(TranscriptWindow):
         """Only the scroll bar has to know of what came below."""
         total = self.layout_of.total
         if total != self.virtual_size.height:
-            self.set_reactive(TranscriptWindow.virtual_size, Size(self.size.width, total))
-            self._move_bar(total, self.layout_of.row_of(self._top))
+            self.set_reactive(ScrollView.virtual_size, Size(self.size.width, total))
+            self._move_bar(total, self.layout_of.row_of(self.top))
 
-    def set_session(self, session: Session) -> Moves:
-        """Another object holds the session: it was read anew, or history was rewritten. Places and folds stay with the
-        messages to which they belonged, and what is there still does not move on the screen, unless it is followed and
-        the end is shown.
-        """
-        moves = Moves(self.session, session)
-        place, look = self._standing(), self._look
-        running = moves.exchange(look.running)
-        subagents = {found: said for i, said in look.subagents.items() if (found := moves.find(i)) is not None}
-        self._look = look = replace(look, running=-1 if running is None else running, subagents=subagents)
-        hit = self.hit and moves.find(self.hit[0])
-        self.hit = None if self.hit is None or hit is None else (hit, *self.hit[1:])
-        self._marks.clear()
-        selection = self._held_selection()
-        unread = None if self.unread is None else moves.find(self.unread)
-        self.session, self.folds = session, self.folds.moved(moves)
-        self.layout_of = Layout(session, self.folds, look.width, read_later=True)
-        for _ in islice(self.layout_of.read(), _AT_ONCE):
-            pass
-        self._drawn = self._drawn.moved(moves, look)
-        self.set_unread(unread, self._unread_since)
-        self._stand(place, moves)
-        self._hold_selection(selection, moves)
-        if self.following:
-            self.go_end()
-        else:
-            self.show()
-        return moves
-
-    def _standing(self) -> _Standing:
-        """Note what is on the screen, and where, for `_stand`."""
-        rows = [self._held(place) for place in self._rows]
-        return _Standing(self._held(self._top), self._held(self.cursor), self._screen_row(self.cursor), rows)
-
-    def _held(self, place: Position) -> tuple[int, int]:
-        """A line of a message's own, whatever stands above it."""
-        return place.block, place.line - (self.layout_of.head(place.block) if place.block < self.layout_of.count else 0)
-
-    def _found(self, held: tuple[int, int], moves: Moves) -> Position | None:
-        """Find such a line; None if its message is gone or hidden."""
-        block = moves.find(held[0])
-        if block is None or self.folds.fold(block) is Fold.HIDDEN:
-            return None
-        self._measure(block)
-        line = held[1] + self.layout_of.head(block)
-        return Position(block, max(0, min(line, self.layout_of.height(block) - 1)))
-
-    def _stand(self, standing: _Standing, moves: Moves) -> None:
-        """Stay where one was, by the first line of the screen, else the cursor's, else any that is still there."""
-        if not self.layout_of.count:
-            self._top = self.cursor = Position(0, 0)
-            return
-        anchors = [(0, standing.top)]
-        if standing.row is not None:
-            anchors.append((standing.row, standing.cursor))
-        for row, held in (*anchors, *enumerate(standing.rows)):
-            if (place := self._found(held, moves)) is not None:
-                self._top = self._move(place, -row)
-                break
-        else:
-            self._top = self._near(Position(moves.near(standing.top[0]), 0))
-        cursor = self._found(standing.cursor, moves)
-        if cursor is None and (block := moves.find(standing.cursor[0])) is not None:
-            cursor = self._header_over(block)
-        if cursor is None:
-            cursor = self._move(self._top, standing.row or 0)
-        self.cursor = cursor
-
-    def _header_over(self, block: int) -> Position | None:
+    def header_over(self, block: int) -> Position | None:
         """The line that a hidden message is folded into: its exchange's; None where that is hidden too."""
         start = self.session.exchanges[self.session.messages.exchange[block]].start
         if self.folds.fold(start) is Fold.HIDDEN:
             return None
-        self._measure(start)
-        return Position(start, self.layout_of.head(start))
-
-    def _held_selection(self) -> list[tuple[int, tuple[int, int]] | None] | None:
-        """Both ends of what is selected: column and line."""
-        if self.text_selection is None:
-            return None
-        return [None if end is None else (end.x, self._held(position_of(end.y))) for end in self.text_selection]
-
-    def _hold_selection(self, held: list[tuple[int, tuple[int, int]] | None] | None, moves: Moves) -> None:
-        """Select the same again; nothing if an end of it is gone."""
-        if held is None:
-            return
-        ends: list[Offset | None] = []
-        for end in held:
-            place = None if end is None else self._found(end[1], moves)
-            ends.append(None if end is None or place is None else Offset(end[0], row_number(place)))
-        if any(end is not None and now is None for end, now in zip(held, ends, strict=True)):
-            self.screen.clear_selection()
-        else:
-            self.screen.selections = {self: Selection(*ends)}
+        return Position(start, 0)
 
     def set_unread(self, block: int | None, since: str = "") -> None:
         """Draw the line "new since" above a message, and no other."""
         self.unread = block
-        self._unread_since = since or local_time(time.time())
+        self.unread_since = since or local_time(time.time())
         self.layout_of.set_rule(block)
 
     # -- the mouse -------------------------------------------------------------------------------------------------
@@ -484,10 +737,10 @@ class TranscriptView(TranscriptWindow):
 
     def on_click(self, event: Click) -> None:
         """A click puts the cursor on the line; on a line that folds, it folds."""
-        if self.text_selection is not None or not 0 <= event.y < len(self._rows):
+        if self.text_selection is not None or not 0 <= event.y < len(self.rows):
             return
         self.touch()
-        old, self.cursor = self.cursor, self._rows[event.y]
+        old, self.cursor = self.cursor, self.rows[event.y]
         row = self.row_at(self.cursor)
         if event.chain == 1 and row is not None and row.act:
             self.fold_here()
@@ -499,9 +752,8 @@ class TranscriptView(TranscriptWindow):
     def text_select_all(self) -> None:
         """A double click selects the block under the pointer; a whole session is nothing one wants to copy."""
         block = self.cursor.block
-        last = Position(block, max(0, self.layout_of.height(block) - 1))
-        start = Offset(0, row_number(Position(block, self.layout_of.head(block))))
-        self.screen.selections = {self: Selection(start, Offset(self._look.width + 2, row_number(last)))}
+        end = Offset(self.look.width + 2, row_number(self.layout_of.last_line(block)))
+        self.screen.selections = {self: Selection(Offset(0, row_number(Position(block, 0))), end)}
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Paint it."""
@@ -509,16 +761,16 @@ class TranscriptView(TranscriptWindow):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text. An open end is where the screen ends: what was never shown was not selected."""
-        if not self._rows:
+        if not self.rows:
             return None
         start, end = selection
-        first = self._rows[0] if start is None else position_of(start.y)
-        last = self._rows[-1] if end is None else position_of(end.y)
+        first = self.rows[0] if start is None else position_of(start.y)
+        last = self.rows[-1] if end is None else position_of(end.y)
         text = selected_text(
             (0 if start is None else start.x, first),
-            (self._look.width + 2 if end is None else end.x, last),
+            (self.look.width + 2 if end is None else end.x, last),
             self._visible_blocks(first.block, last.block),
-            lambda block: (self.layout_of.head(block), self._block(block).block.rows),
+            lambda block: self.block(block).block.rows,
             lambda block: message_source(self.session.message(block), self.session.workspace_root),
         )
         return text, "\n"
@@ -528,8 +780,3 @@ class TranscriptView(TranscriptWindow):
         while block is not None and block <= last:
             yield block
             block = self.layout_of.next_visible(block + 1)
-
-
-def _own(row: Row) -> str:
-    """Return a row's text behind its glyph, which says only whether it is open."""
-    return row.text[row.gutter :]

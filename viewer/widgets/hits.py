@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -44,15 +44,6 @@ class _Row(NamedTuple):
 
 class HitList(RowList):
     """Sessions with their hits beneath. The cursor is on a hit, or on what unfolds more of them."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "hits--text",
-        "hits--dim",
-        "hits--place",
-        "hits--match",
-        "hits--cursor",
-        "hits--accent",
-    }
 
     @dataclass
     class Chosen(Message):
@@ -213,7 +204,7 @@ class HitList(RowList):
             return Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(words, dim)])
         who, style = set_cell_size(cut(hit.who, _WHO - 1), _WHO), text if hit.who in _LOUD else dim
         changed = f"  +{hit.added} -{hit.removed}" if hit.added or hit.removed else ""
-        lead = [Segment("   ", text), Segment(set_cell_size(hit.place, _PLACE), self._styles["place"])]
+        lead = [Segment("   ", text), Segment(set_cell_size(hit.place, _PLACE), self._styles["accent"])]
         room = max(8, width - 5 - _PLACE - _WHO - len(changed))
         snippet = self._snippet(hit.snippet, hit.spans, room, style)
         return Strip([*lead, Segment(who, style), *snippet, Segment(changed, dim)])

@@ -13,12 +13,10 @@ from textual.strip import Strip
 
 from renderers.facts import exchange_numbers, format_age, local_time, plural
 from renderers.terminal.rows import crop, width_of
-from renderers.terminal.styles import Palette
 from schemas.changes import Moves
 from schemas.session import Session
 from viewer.edits.counts import EditCounts
 from viewer.index.matching import search_key
-from viewer.transcript.colours import palette_of
 from viewer.widgets.row_list import RowList
 
 _LEAST, _MOST = 0.5, 1e10
@@ -58,7 +56,6 @@ class Outline(RowList):
         """The folded prompts, where something was looked for."""
         self._rows: Sequence[int] = ()
         self._numbers = exchange_numbers(session)
-        self._palette: Palette | None = None
         self._lines = 1
         """The lines of an exchange."""
         self._fill(here)
@@ -204,59 +201,54 @@ class Outline(RowList):
 
     # -- drawing ---------------------------------------------------------------------------------------------------
 
-    def notify_style_update(self) -> None:
-        """Another theme."""
-        super().notify_style_update()
-        self._palette = None
-
     def render_line(self, y: int) -> Strip:
         """A line of an exchange."""
-        if self._palette is None:
-            self._palette = palette_of(self)
-        palette, width, index = self._palette, self.size.width, self._top + y
+        if not self._styles:
+            return Strip.blank(self.size.width)
+        styles, width, index = self._styles, self.size.width, self._top + y
         row, line = divmod(index, self._lines)
         if row >= len(self._rows):
-            return Strip.blank(width, palette.text)
+            return Strip.blank(width, styles["text"])
         n, cursor = self._rows[row], self._cursor is not None and row == self._cursor // self._lines
-        figures = self._figures(n, palette, width - _TEXT - 1)
+        figures = self._figures(n, width - _TEXT - 1)
         cells = sum(width_of(segment.text) for segment in figures)
-        segments = [Segment("▌" if cursor else " ", palette.person)]
+        segments = [Segment("▌" if cursor else " ", styles["strong"])]
         if line == 0:
             room = width - _TEXT - 1 - (cells + 2 if self._lines == 1 else 0)
-            segments += self._prompt(n, palette, room, strong=n == self.here)
+            segments += self._prompt(n, room, strong=n == self.here)
         if line == self._lines - 1:
             used = sum(width_of(segment.text) for segment in segments)
-            segments += [Segment(" " * (width - 1 - cells - used), palette.text), *figures]
-        return Strip(segments).adjust_cell_length(width, palette.text)
+            segments += [Segment(" " * (width - 1 - cells - used), styles["text"]), *figures]
+        return Strip(segments).adjust_cell_length(width, styles["text"])
 
-    def _prompt(self, n: int, palette: Palette, room: int, *, strong: bool) -> list[Segment]:
-        exchange = self.session.exchanges[n]
+    def _prompt(self, n: int, room: int, *, strong: bool) -> list[Segment]:
+        exchange, styles = self.session.exchanges[n], self._styles
         number, old = self._numbers[n], exchange.rewound or exchange.inherited
         text = exchange.prompt or ("before the first prompt" if exchange.opener is None else "(empty prompt)")
         if old:
             text = f"{'rewound' if exchange.rewound else 'inherited'}  {text}"
-        style = palette.prompt if strong else palette.dim if old or number is None else palette.text
+        style = styles["bold"] if strong else styles["dim"] if old or number is None else styles["text"]
         label = "" if number is None else str(number)
         return [
-            Segment(f"{label:>4}  ", palette.person if strong else palette.dim),
+            Segment(f"{label:>4}  ", styles["strong"] if strong else styles["dim"]),
             Segment(crop(text, room - max(0, len(label) - 4)), style),
         ]
 
-    def _figures(self, n: int, palette: Palette, room: int) -> list[Segment]:
+    def _figures(self, n: int, room: int) -> list[Segment]:
         """The figures of an exchange in their places: when it began, how long it took, failures, edits, cost. Where
         there is no room the first ones are left out.
         """
-        exchange = self.session.exchanges[n]
+        exchange, styles = self.session.exchanges[n], self._styles
         lines, cost, took = self._edits.of(n), self._cost(n), exchange.duration or 0.0
         figures: dict[str, list[tuple[str, Style]]] = {
-            "when": [("" if exchange.started is None else local_time(exchange.started), palette.dim)],
-            "took": [(format_age(round(took)) if _LEAST <= took < _MOST else "", palette.dim)],
-            "failed": [(f"✗{exchange.errors}" if exchange.errors else "", palette.bad)],
-            "edits": [("", palette.dim)],
-            "cost": [(cost or "", palette.dim)],
+            "when": [("" if exchange.started is None else local_time(exchange.started), styles["dim"])],
+            "took": [(format_age(round(took)) if _LEAST <= took < _MOST else "", styles["dim"])],
+            "failed": [(f"✗{exchange.errors}" if exchange.errors else "", styles["alarm"])],
+            "edits": [("", styles["dim"])],
+            "cost": [(cost or "", styles["dim"])],
         }
         if lines is not None and (lines.added or lines.removed):
-            figures["edits"] = [(f"+{lines.added}", palette.add_text), (f" -{lines.removed}", palette.remove_text)]
+            figures["edits"] = [(f"+{lines.added}", styles["good"]), (f" -{lines.removed}", styles["bad"])]
         segments: list[Segment] = []
         for name, pieces in reversed(figures.items()):
             text = "".join(text for text, _ in pieces)
@@ -265,5 +257,5 @@ class Outline(RowList):
                 break
             gap = " " * (cells - width_of(text) + (room > cells))
             room -= cells + 1
-            segments = [Segment(gap, palette.dim), *(Segment(*piece) for piece in pieces), *segments]
+            segments = [Segment(gap, styles["dim"]), *(Segment(*piece) for piece in pieces), *segments]
         return segments

@@ -14,12 +14,20 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from viewer.transcript.colours import row_styles
+
 
 class RowList(ScrollView, can_focus=False):
     """Rows of which some can be chosen, below `HEAD` lines that stay. Who derives from it draws them."""
 
     ALLOW_SELECT = False
     HEAD: ClassVar[int] = 0
+    DEFAULT_CSS = """
+    RowList {
+        width: 1fr; height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable; background: $background;
+    }
+    """
 
     class Scrolled(Message):
         """Other rows are in sight."""
@@ -172,8 +180,7 @@ class RowList(ScrollView, can_focus=False):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw lines. Styles are looked up once a frame: it costs as much as drawing a line."""
         if not self._styles:
-            classes = self.COMPONENT_CLASSES
-            self._styles = {name.partition("--")[2]: self.get_component_rich_style(name) for name in classes}
+            self._styles = row_styles(self)
         return super().render_lines(crop)
 
 
@@ -183,23 +190,9 @@ class RowListKeys(Widget):
     TABLE: ClassVar[str]
     """The table of its keys (viewer/screens/keys.py)."""
 
-    def action_cursor_down(self) -> None:
-        self.query_one(RowList).move(1)
-
-    def action_cursor_up(self) -> None:
-        self.query_one(RowList).move(-1)
-
-    def action_page_down(self) -> None:
-        self.query_one(RowList).page(1)
-
-    def action_page_up(self) -> None:
-        self.query_one(RowList).page(-1)
-
-    def action_top(self) -> None:
-        self.query_one(RowList).first()
-
-    def action_bottom(self) -> None:
-        self.query_one(RowList).last()
+    def action_go(self, how: str, *by: int) -> None:
+        """Move the list's cursor by one of its methods: move, page, first or last."""
+        getattr(self.query_one(RowList), how)(*by)
 
 
 class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes styles from the first base alone

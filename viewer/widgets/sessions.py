@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -31,15 +31,6 @@ class SessionList(RowList):
     """Rows of sessions under a heading line that stays. The cursor belongs to a session, not to a line."""
 
     HEAD = 1
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "sessions--text",
-        "sessions--dim",
-        "sessions--heading",
-        "sessions--cursor",
-        "sessions--accent",
-        "sessions--live",
-        "sessions--failed",
-    }
 
     @dataclass
     class Moved(Message):
@@ -169,7 +160,7 @@ class SessionList(RowList):
         return self._session(row, row.summary, width, index == self._cursor)
 
     def _heading(self, name: str, width: int, *, columns: bool = False) -> Strip:
-        heading, dim = self._styles["heading"], self._styles["dim"]
+        heading, dim = self._styles["accent"], self._styles["dim"]
         text = set_cell_size(f" {name}", self._title_width(width))
         if not columns:
             return Strip([Segment(text.ljust(width), heading)], width)
@@ -183,7 +174,6 @@ class SessionList(RowList):
 
     def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> Strip:
         styles = self._styles
-        under = styles["cursor"] if cursor else None
         room = self._title_width(width) - 3
         lead = ("  " * row.depth + "↳ ") if row.depth else ""
         now, cost = self._clock(), self._cost_of(summary)
@@ -207,11 +197,11 @@ class SessionList(RowList):
             Segment(facts, styles["dim"]),
         ]
         strip = Strip(segments).adjust_cell_length(width, styles["text"])
-        return strip.apply_style(styles["text"]) if under is None else on_background(strip, under)
+        return on_background(strip, styles["cursor"]) if cursor else strip.apply_style(styles["text"])
 
 
 def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:
     """The mark of a session that is being written, or of one that ended badly."""
     if summary.live:
-        return Segment("●", styles["live"])
-    return Segment("!" if summary.failure else " ", styles["failed"])
+        return Segment("●", styles["good"])
+    return Segment("!" if summary.failure else " ", styles["warn"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.message import Message
@@ -23,23 +23,6 @@ class TextRow(NamedTuple):
 
 class TextRows(RowList):
     """Rows of text. The cursor can be on each of them."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "rows--text", "rows--dim", "rows--bold", "rows--accent", "rows--good", "rows--bad", "rows--cursor",
-    }  # fmt: skip
-    DEFAULT_CSS = """
-    TextRows {
-        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
-        background: $background;
-        & > .rows--text { color: $foreground; background: $background; }
-        & > .rows--dim { color: $text-muted; }
-        & > .rows--bold { text-style: bold; }
-        & > .rows--accent { color: $accent; }
-        & > .rows--good { color: $success; }
-        & > .rows--bad { color: $error; }
-        & > .rows--cursor { background: $panel; }
-    }
-    """
 
     class Moved(Message):
         """The cursor is on another row."""
@@ -85,10 +68,10 @@ class TextRows(RowList):
         segments = [Segment("▌" if index == self._cursor else " ", self._styles["accent"])]
         for part, style in row.parts:
             shown = crop(part, max(0, room))
-            segments.append(Segment(shown, text + self._styles[style]))
+            segments.append(Segment(shown, self._styles[style]))
             room -= width_of(shown)
         if facts:
             segments.append(Segment(" " * (max(0, room) + _APART), text))
-            segments += [Segment(part, text + self._styles[style]) for part, style in row.facts]
+            segments += [Segment(part, self._styles[style]) for part, style in row.facts]
         strip = Strip(segments).adjust_cell_length(width, text).apply_style(text)
         return on_background(strip, self._styles["cursor"]) if index == self._cursor else strip

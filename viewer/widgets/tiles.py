@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.segment import Segment
 from textual.geometry import Region
@@ -34,7 +34,7 @@ _MOST_ASKED, _MOST_LAST = 3, 2
 """Lines of a question, and of the last text."""
 _DOT, _KEPT, _ROOM = " · ", 2, 30
 """What stands between facts, and how many of them are kept beside a long command, where both have so many cells."""
-_STYLES = {"!": "waits", "?": "perhaps", "*": "works", "-": "dim"}
+_STYLES = {"!": "alarm", "?": "warn", "*": "good", "-": "dim"}
 
 
 class _Line(NamedTuple):
@@ -52,23 +52,6 @@ class _Line(NamedTuple):
 
 class TileList(RowList):
     """The sessions that run. The cursor belongs to a session or a subagent, not to a line."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "tiles--text", "tiles--dim", "tiles--cursor", "tiles--accent", "tiles--waits", "tiles--perhaps", "tiles--works",
-    }  # fmt: skip
-    DEFAULT_CSS = """
-    TileList {
-        width: 1fr; height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable; background: $background;
-        & > .tiles--text { color: $foreground; background: $background; }
-        & > .tiles--dim { color: $text-muted; }
-        & > .tiles--cursor { background: $panel; }
-        & > .tiles--accent { color: $accent; }
-        & > .tiles--waits { color: $error; text-style: bold; }
-        & > .tiles--perhaps { color: $warning; }
-        & > .tiles--works { color: $success; }
-    }
-    """
 
     class Chosen(Message):
         """The line under the cursor was clicked twice."""
@@ -198,7 +181,7 @@ class TileList(RowList):
         if tile.shared:
             path, others = tile.shared[0].path, ", ".join(tile.shared[0].others)
             more = f", and {plural(len(tile.shared) - 1, 'file')} more" if len(tile.shared) > 1 else ""
-            yield _Line(None, (("  ", "dim"), (crop(f"{path}: also {others}{more}", width), "perhaps")))
+            yield _Line(None, (("  ", "dim"), (crop(f"{path}: also {others}{more}", width), "warn")))
         helpers = list(_helper_lines(tile.helpers, 1))
         yield from helpers if opened else islice(helpers, _FEW_HELPERS)
         if not opened and len(helpers) > _FEW_HELPERS:

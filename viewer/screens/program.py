@@ -1,0 +1,53 @@
+"""The program around a screen, as its screens know it: by no name of its type, since it opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from schemas.session import Session
+    from viewer.screens.state import State
+
+
+class Program(Protocol):
+    """TurnlogApp, whose methods say what they do."""
+
+    keymap: Mapping[str, str]
+    state: State
+
+    def say(self, text: str, *, title: str = "", bad: bool = False, seconds: float | None = None) -> None: ...
+    def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None: ...
+    def export_path(self, path: Path) -> None: ...
+    def resume_path(self, path: Path) -> None: ...
+    def action_export_session(self, session: Session, block: int | None = None) -> None: ...
+    def action_resume_session(self, session: Session) -> None: ...
+    def action_save_stream(self, session: Session | None = None) -> None: ...
+    def open_session(
+        self,
+        path: Path,
+        *,
+        follow: bool = False,
+        loose: bool = False,
+        place: str = "",
+        words: str = "",
+        above: str = "",
+        outline: bool = False,
+    ) -> bool: ...
+
+
+def program(widget: Widget) -> Program:
+    """The program that a widget is in."""
+    return cast("Program", widget.app)
+
+
+async def back(screen: Screen[Any]) -> None:
+    """Go back to the screen below; leave where there is none."""
+    if len(screen.app.screen_stack) > 1:
+        screen.dismiss()
+    else:
+        await screen.run_action("app.quit")  # which asks first where that would end an agent
