@@ -98,6 +98,18 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ),
         ("black --check a.py; ruff check a.py; gofmt -l a.go; cargo run -- fmt; prettier a.ts; xargs grep black", []),
         ("cargo fmt --check; mix format --check-formatted a.ex; python -m black --diff a.py; eslint a.ts", []),
+        ("black - < a.py; rustfmt < a.rs; cat a.py | ruff format -", []),
+        # Where a command runs.
+        (
+            "(cd web && rm a); rm b; x=$(cd web; pwd); rm c; (cd d; (cd e; rm f); rm g)",
+            [
+                *(("rm", "web/a"), ("rm", "b"), ("rm", "c"), ("rm", "d/e/f"), ("rm", "d/g")),
+            ],
+        ),
+        (
+            "cd $X && rm a /b; cd /c; rm d; cd -; sed -i s/a/b/ e",
+            [("rm", ""), ("rm", "/b"), ("rm", "/c/d"), ("sed -i", "")],
+        ),
         ("dd if=a of=b; wget -qc -O c http://x/y; truncate -s 0 d", [("dd", "b"), ("wget", "c"), ("truncate", "d")]),
     ],
 )
