@@ -313,7 +313,7 @@ def _of_others(words: list[str]) -> tuple[list[str], bool]:
         at = next((words.index(option) for option in ("-exec", "-execdir") if option in words), None)
         return (words, False) if at is None else (words[at + 1 :], True)
     if words[:1] == ["xargs"]:
-        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{", words)))
+        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{%\\", words)))
         return (command if command and (command[0] in _IN_PLACE or command[0] in _REWRITERS) else words), True
     return words, False
 

@@ -59,7 +59,10 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ("if true; then sed -i s/a/b/ f; fi; for x in a; do echo > g; done", [("sed -i", "f"), ("echo >", "g")]),
         ("timeout -k 1 5 sed -i s/a/b/ f; pushd sub; echo a > g", [("sed -i", "f"), ("echo >", "sub/g")]),
         ("for f in *.py; do sed -i s/a/b/ $f; done; sed -i s/a/b/ *.py", [("sed -i", ""), ("sed -i", "")]),
-        ("find . -name '*.py' -exec sed -i s/a/b/ {} +; grep -l x | xargs sed -i s/a/b/", [("sed -i", "")] * 2),
+        (
+            "find . -name '*.py' -exec sed -i s/a/b/ {} +; grep -l x | xargs -d '\\n' -I % sed -i s/a/b/ %",
+            [("sed -i", "")] * 2,
+        ),
         ("find . -exec sed s/a/b/ {} +; xargs sed -n 3p; xargs wc > n", [("xargs >", "n")]),
         ("bash -c 'echo x > f'; cd d && sh -c 'rm g'", [("echo >", "f"), ("rm", "d/g")]),
         ("bash -c 'git apply p; sed -i s/a/b/ $f'", [("git apply", ""), ("sed -i", "")]),
