@@ -248,12 +248,16 @@ def changes_asked(given: object, name: str = "") -> list[FileDiff]:
     path = path_asked(given)
     if path and name.lower().startswith("delete"):
         return [FileDiff(clean(path), "delete")]
-    edits = list_of(said.get("edits")) or list_of(said.get("content")) or [said]
-    texts = [(_first(edit, OLD_TEXTS), _first(edit, NEW_TEXTS)) for edit in map(dict_of, edits)]
-    if hunks := [hunk for old, new in texts if old or new for hunk in from_strings(path, old, new).hunks]:
+    if hunks := [hunk for old, new in texts_asked(said) if old or new for hunk in from_strings(path, old, new).hunks]:
         return [FileDiff(clean(path), "update", hunks)]
     content = next((said[key] for key in WHOLE_TEXTS if isinstance(said.get(key), str)), None)
     return [] if content is None or not path else [added_file(path, content)]
+
+
+def texts_asked(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The texts that the input of a tool asks to replace, each with what is to stand there."""
+    edits = list_of(given.get("edits")) or list_of(given.get("content")) or [given]
+    return [(_first(edit, OLD_TEXTS), _first(edit, NEW_TEXTS)) for edit in map(dict_of, edits)]
 
 
 def _first(said: Mapping[str, Any], keys: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ _REWRITERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """Programs that rewrite files or make them, the words by which they do, and how the names of their files end. Where
 none is named so, it may be any file.
 """
-_ONLY_LOOKS = re.compile(r"-[ch]|--(?:check.*|diff|dry-run|help|version)")
+_ONLY_LOOKS = re.compile(r"-[ch]?|--(?:check.*|diff|dry-run|help|version)")
 """What lets a program of these write nothing."""
 _NO_CONTENT = frozenset({"touch", "mkdir"})
 _IS_ANY = re.compile(r"[$`*?{}\n]")
@@ -78,6 +78,8 @@ _SETS_OTHERWISE = frozenset({"for", "select", "read", "unset"})
 class _Command(NamedTuple):
     words: list[str]
     targets: list[str]
+    after: str = ""
+    """What stands before it in the line."""
 
 
 def input_path_hints(given: Mapping[str, Any]) -> list[str]:
@@ -111,24 +113,26 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
     """
     changes: list[tuple[str, str]] = []
     place: str | None = None
+    outside: list[str | None] = []
     for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
         words, others = _of_others(_unwrapped(simple.words, _WORDS))
         name = words[0].rsplit("/", 1)[-1] if words else ""
         plain = [word for word in words[1:] if not word.startswith("-")]
-        if name in ("cd", "pushd"):
-            place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else place
+        if simple.after == "(":
+            outside.append(place)
+        elif simple.after == ")" and outside:
+            place = outside.pop()
+        if name in ("cd", "pushd", "popd"):
+            place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else "$"  # not known
             continue
         found = [(f"{name} >".strip(), path) for path in simple.targets]
         how, files = _in_place(name, [*words, *["{}"] * others])
         if name in ("bash", "sh", "zsh") and words[1:2] in (["-c"], ["-lc"]) and len(words) > 2:
-            inner = shell_changes(words[2])
-            found += inner
-            changes += [one for one in inner if not one[1]]
+            found += shell_changes(words[2])
         elif how:
-            found += [(how, path) for path in files if not others]
-            changes += [(how, "")] if any(map(_IS_ANY.search, files)) else []
+            found += dict.fromkeys((how, "" if others or _IS_ANY.search(path) else path) for path in files)
         elif others:
-            pass
+            pass  # what it does to files is not told
         elif name in ("rm", "unlink", "mv"):
             found += [(name, path) for path in plain]
         elif name == "git" and plain[:1] in (["mv"], ["rm"]):
@@ -136,10 +140,13 @@ def shell_changes(command: str) -> list[tuple[str, str]]:
         elif name == "git" and plain[:1] in (["checkout"], ["restore"]) and "--" in words:
             found += [(f"git {plain[0]}", path) for path in words[words.index("--") + 1 :]]
         elif name == "patch" or (name == "git" and plain and plain[0] in _GIT_ANYTHING):
-            changes.append((f"git {plain[0]}" if name == "git" else name, ""))
+            found.append((f"git {plain[0]}" if name == "git" else name, ""))
         elif name not in _NO_CONTENT:
             found += [(name, path) for path in _written(words)]
-        changes += [(how, _joined(place, path)) for how, path in found if _is_path(path)]
+        for how, path in found:
+            if not path or _is_path(path):
+                seen = path and _joined(place, path)
+                changes.append((how, seen if _is_path(seen) else ""))
     return changes
 
 
@@ -234,11 +241,11 @@ def _commands(text: str) -> Iterator[_Command]:
     values: dict[str, str] = {}
     words: list[str] = []
     targets: list[str] = []
-    pending = ""
+    pending = after = ""
     for match in _TOKEN.finditer(_NO_COMMAND.sub("", text)):
         kind = match.lastgroup
         if kind == "word":
-            given = _VARIABLE.sub(lambda m: values.get(m[1] or m[2]) or m[0], match[0])
+            given = _VARIABLE.sub(lambda m: values.get(m[1] or m[2]) or m[0], match[0]) if values else match[0]
             word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), given)
             if not pending:
                 words.append(word)
@@ -248,10 +255,10 @@ def _commands(text: str) -> Iterator[_Command]:
         elif kind == "redirect":
             pending = match[0]
         elif kind == "end":
-            yield _Command(words, targets)
+            yield _Command(words, targets, after)
             _set(values, words)
-            words, targets, pending = [], [], ""
-    yield _Command(words, targets)
+            words, targets, pending, after = [], [], "", match[0]
+    yield _Command(words, targets, after)
 
 
 def _set(values: dict[str, str], words: list[str]) -> None:
@@ -306,7 +313,7 @@ def _of_others(words: list[str]) -> tuple[list[str], bool]:
         at = next((words.index(option) for option in ("-exec", "-execdir") if option in words), None)
         return (words, False) if at is None else (words[at + 1 :], True)
     if words[:1] == ["xargs"]:
-        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{", words)))
+        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{%\\", words)))
         return (command if command and (command[0] in _IN_PLACE or command[0] in _REWRITERS) else words), True
     return words, False
 
@@ -320,7 +327,9 @@ def _in_place(name: str, words: list[str]) -> tuple[str, list[str]]:
     for needed, ends in _REWRITERS.get(name, {}).items():
         told = needed.split()
         first = [word for word in told if not word.startswith("-")]
-        if plain[: len(first)] == first and set(told) <= set(words) and not any(map(_ONLY_LOOKS.fullmatch, words)):
+        if not plain or plain[: len(first)] != first or any(map(_ONLY_LOOKS.fullmatch, words)):
+            continue
+        if set(told) <= set(words):
             # Behind an option stands its value.
             free = [word for before, word in pairwise(words) if before[:2] != "--" or before in (*told, "--")]
             files = [word for word in free if word.endswith(ends) or _IS_ANY.search(word)]

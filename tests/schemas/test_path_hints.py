@@ -59,7 +59,10 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ("if true; then sed -i s/a/b/ f; fi; for x in a; do echo > g; done", [("sed -i", "f"), ("echo >", "g")]),
         ("timeout -k 1 5 sed -i s/a/b/ f; pushd sub; echo a > g", [("sed -i", "f"), ("echo >", "sub/g")]),
         ("for f in *.py; do sed -i s/a/b/ $f; done; sed -i s/a/b/ *.py", [("sed -i", ""), ("sed -i", "")]),
-        ("find . -name '*.py' -exec sed -i s/a/b/ {} +; grep -l x | xargs sed -i s/a/b/", [("sed -i", "")] * 2),
+        (
+            "find . -name '*.py' -exec sed -i s/a/b/ {} +; grep -l x | xargs -d '\\n' -I % sed -i s/a/b/ %",
+            [("sed -i", "")] * 2,
+        ),
         ("find . -exec sed s/a/b/ {} +; xargs sed -n 3p; xargs wc > n", [("xargs >", "n")]),
         ("bash -c 'echo x > f'; cd d && sh -c 'rm g'", [("echo >", "f"), ("rm", "d/g")]),
         ("bash -c 'git apply p; sed -i s/a/b/ $f'", [("git apply", ""), ("sed -i", "")]),
@@ -98,6 +101,18 @@ def test_what_a_command_writes(command: str, paths: list[str]) -> None:
         ),
         ("black --check a.py; ruff check a.py; gofmt -l a.go; cargo run -- fmt; prettier a.ts; xargs grep black", []),
         ("cargo fmt --check; mix format --check-formatted a.ex; python -m black --diff a.py; eslint a.ts", []),
+        ("black - < a.py; rustfmt < a.rs; cat a.py | ruff format -", []),
+        # Where a command runs.
+        (
+            "(cd web && rm a); rm b; x=$(cd web; pwd); rm c; (cd d; (cd e; rm f); rm g)",
+            [
+                *(("rm", "web/a"), ("rm", "b"), ("rm", "c"), ("rm", "d/e/f"), ("rm", "d/g")),
+            ],
+        ),
+        (
+            "cd $X && rm a /b; cd /c; rm d; cd -; sed -i s/a/b/ e",
+            [("rm", ""), ("rm", "/b"), ("rm", "/c/d"), ("sed -i", "")],
+        ),
         ("dd if=a of=b; wget -qc -O c http://x/y; truncate -s 0 d", [("dd", "b"), ("wget", "c"), ("truncate", "d")]),
     ],
 )

@@ -5,18 +5,17 @@ from __future__ import annotations
 import heapq
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.headline import tool_command, tool_slice, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
-from schemas.diffs import NEW_TEXTS, OLD_TEXTS, FileDiff, Hunk, lines_of
+from schemas.diffs import FileDiff, Hunk, lines_of, texts_asked
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
 from schemas.slices import path_in
-from schemas.values import list_of, text_of
 from viewer.edits.lines import Contradiction, FileLines, Stage, differences
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ _NOT_DONE = {
     ToolStatus.INTERRUPTED: "interrupted",
     ToolStatus.PENDING: "without a result",
 }
-_TEXTS = (OLD_TEXTS, NEW_TEXTS)
 _EVERYWHERE = ("replace_all", "replaceAll")
 
 
@@ -232,7 +230,8 @@ def _happened(
         verb = verb_of(tool)
         everywhere = any(tool.input.get(key) is True for key in _EVERYWHERE)
         exchange = session.messages.exchange[at] if started else 0
-        given = _given(tool.input)
+        # What is shown of the texts that were replaced is cut.
+        given = [Hunk(differences(lines_of(old), lines_of(new))) for old, new in texts_asked(tool.input) if old]
         for diff, path in zip(tool.diffs if not end else [], hints, strict=False):
             if given and len(tool.diffs) == 1 and all(hunk.old_start is None for hunk in diff.hunks):
                 diff = replace(diff, hunks=given)
@@ -253,16 +252,6 @@ def _happened(
             # What failed may have done a part of its work, and no agent tells which.
             perhaps = tool.status in _NOT_DONE or bool(tool.exit_code)
             yield Command(seen, how, place_of(session, at) if started else "", origin.subagent, perhaps)
-
-
-def _given(asked: Mapping[str, Any]) -> list[Hunk]:
-    """The texts that a tool was to replace, with all of their lines: what is shown of them is cut."""
-    hunks: list[Hunk] = []
-    for one in [asked, *list_of(asked.get("edits"))]:
-        if isinstance(one, Mapping):
-            old, new = (next((text_of(one[key]) for key in keys if one.get(key)), "") for keys in _TEXTS)
-            hunks += [Hunk(differences(lines_of(old), lines_of(new)))] if old else []
-    return hunks
 
 
 def _seen(path: str, cwd: str | None, root: str | None) -> str:
