@@ -134,12 +134,14 @@ class Desk:
         """It has written so many bytes to its terminal."""
         draw(self.proc, self.pid_of(name), written)
 
-    def states(self, name: str, status: str, waits_for: str = "", start: int = 499_000) -> None:
-        """Its registry says so."""
+    def states(self, name: str, status: str, waits_for: str = "", start: int = 499_000, space: str = "") -> None:
+        """Its registry says so; `space` is where its process's number counts."""
         said = {
             "pid": self.pid_of(name), "sessionId": self.id_of(name), "cwd": self.root, "procStart": str(start),
             "status": status, "statusUpdatedAt": round(self.now * 1000),
         }  # fmt: skip
+        if space:
+            said["pidDomain"] = f"linux:machine:{space}"
         if waits_for:
             said["waitingFor"] = waits_for
         (self.home / ".claude" / "sessions" / f"{self.pid_of(name)}.json").write_text(json.dumps(said))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from tests.support import Hand
 from tests.viewer.desk import BOOTED, Desk
 from tests.viewer.machine import Machine
 from tests.waiting import LIMIT, wait_until
+from viewer.commands.watch import _Printer
 from viewer.output import CallError
 from viewer.watch.notices import Notices, terminal_notice
 from viewer.watch.processes import Processes, Stillness
@@ -104,6 +106,16 @@ def test_what_an_agent_says_is_believed_while_its_process_is_there(desk: Desk) -
     assert [tile.state.since, *(tile.state.since for tile in desk.look(watch))] == [gone, gone]
     (tile,) = desk.look(desk.watch())  # who has not seen it knows the last record
     assert tile.state.since is not None and tile.state.since < gone - 1
+
+
+def test_a_process_in_another_container_cannot_be_looked_for(desk: Desk) -> None:
+    desk.prompts("a")
+    desk.uses("a", "AskUserQuestion", questions=[{"question": "Which?"}])
+    desk.states("a", "waiting", "input needed", space="pid:[1]")
+    (desk.proc / "self/ns").mkdir(parents=True)
+    (desk.proc / "self/ns/pid").symlink_to("pid:[2]")
+    (tile,) = desk.look(desk.watch())
+    assert said(tile) == ("waits", "question", False)
 
 
 def test_a_dialog_that_the_person_opened_is_no_wait(desk: Desk) -> None:
@@ -356,7 +368,12 @@ def test_who_begins_to_wait_is_told_once(desk: Desk, tmp_path: Path) -> None:
     script.chmod(0o700)
     out = tmp_path / "out"
     notices = Notices(
-        written.append, bell=True, notify=True, command=f"{script} --quietly", environ={"OUT": str(out), "PATH": ""}
+        written.append,
+        bell=True,
+        notify=True,
+        command=f"{script} --quietly",
+        environ={"OUT": str(out), "PATH": ""},
+        clock=lambda: desk.now,
     )
     desk.runs("a")
     desk.prompts("a")
@@ -379,8 +396,49 @@ def test_a_session_that_waited_before_rings_no_bell(desk: Desk) -> None:
     desk.prompts("a")
     desk.uses("a")
     desk.states("a", "waiting", "permission prompt")
-    Notices(written.append, bell=True).look(desk.look(desk.watch()))
+    Notices(written.append, bell=True, clock=lambda: desk.now).look(desk.look(desk.watch()))
     assert written == []
+
+
+def test_a_wait_that_had_to_be_measured_first_began_before(desk: Desk) -> None:
+    """It is told once, when it is known, and rings no bell; the next one does."""
+    written: list[str] = []
+    desk.runs("a")
+    desk.prompts("a")
+    desk.uses("a")
+    watch, notices = desk.watch(), Notices(written.append, bell=True, clock=lambda: desk.now)
+    printer, lines = _Printer(True), list[str]()
+    with patch("viewer.commands.watch.write_json", lambda line: lines.append(line["state"])):
+        for _ in range(4):
+            desk.draws("a", 0)
+            tiles = desk.look(watch, 2.1)
+            printer.print(tiles)
+            notices.look(tiles)
+    assert (lines, written) == (["waits"], [])
+    desk.prompts("a", "Go on")
+    desk.uses("a")
+    for _ in range(5):
+        desk.draws("a", 0)
+        notices.look(desk.look(watch, 2.1))
+    assert written == ["\a"]
+
+
+def test_a_session_that_waits_since_long_is_found_by_the_directory_of_its_process(desk: Desk) -> None:
+    """However quiet it is, and though sessions of other directories are newer."""
+    for name in "ab":
+        desk.root = f"/home/dev/{name}"
+        desk.prompts(name)
+        desk.uses(name, "AskUserQuestion", questions=[{"question": f"Which {name}?"}])
+        desk.runs(name)
+    desk.now += 1000
+    desk.root = "/home/dev/c"
+    desk.prompts("c")
+    seen = []
+    watch = desk.watch()
+    for _ in range(3):
+        seen.append([said(tile)[:2] for tile in desk.look(watch, 0.01) if tile.id != desk.id_of("c")])
+    assert seen[-1] == [("waits", "question")] * 2
+    assert all(one in ([], seen[-1]) for one in seen)  # nothing else was said of them
 
 
 @pytest.mark.parametrize(

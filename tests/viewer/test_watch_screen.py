@@ -184,7 +184,7 @@ async def test_a_person_is_notified_when_that_is_asked_for(asked: bool) -> None:
         screen._notices._write = written.append
         if asked:
             await pilot.press("m")
-        fake.put([tile("web", WAITS)])
+        fake.put([tile("web", replace(WAITS, since=NOW + 1))])
         await until(pilot, lambda: "waits for you" in lines(rows)[0] and screen._notices._waiting)
         assert written.count("\a") == asked
 

@@ -109,10 +109,14 @@ class _Printer:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
         self._before: dict[Path, tuple[Tile, object]] = {}
+        self._held: set[Path] | None = None
+        """Those of the first look whose verdict is told when it is final; None before that."""
 
     def print(self, tiles: list[Tile]) -> None:
         """Print what changed, and that a session is gone which was there."""
-        now = {tile.path: tile for tile in tiles}
+        open_ = {tile.path for tile in tiles if tile.is_measured}
+        self._held = open_ if self._held is None else self._held & open_
+        now = {tile.path: tile for tile in tiles if tile.path not in self._held}
         for path, (tile, _) in list(self._before.items()):
             if path not in now:
                 del self._before[path]

@@ -68,7 +68,7 @@ class WatchScreen(RowListScreen):
         self._list = TileList(clock, id="tiles")
         self._empty = Static("", id="empty", markup=False)
         self._bar = StatusBar(id="title")
-        self._notices = Notices(self._to_terminal, bell=bell, notify=notify, command=command)
+        self._notices = Notices(self._to_terminal, bell=bell, notify=notify, command=command, clock=clock)
         self._stop: Callable[[], object] | None = None
         """Ends the thread that looks."""
         self._closing = False

@@ -234,6 +234,7 @@ class Followed:
             helpers=helpers,
             shared=self.shared,
             touched=self.touched,
+            measured=self.measured,
         )
 
     def _running(self, session: Session, evidence: Evidence, now: float) -> tuple[tuple[Helper, ...], list[Turn]]:

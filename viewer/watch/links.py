@@ -44,6 +44,8 @@ class Found:
     screens: list[Process] = field(default_factory=list)
     """Those that draw on its terminal."""
     stated: Stated | None = None
+    foreign: bool = False
+    """Whether the agent names a process that counts elsewhere."""
 
     @property
     def is_registered(self) -> bool:
@@ -154,7 +156,7 @@ class Links:
             if process is not None and not one.start and not self._is_of(process, agent):
                 process, alive = None, False  # its number was given to another program
             if found.stated is None or alive:
-                found.stated, found.alive = one, alive
+                found.stated, found.alive, found.foreign = one, alive, bool(one.pid) and not ours and processes.known
                 found.workers = [process] if process is not None else []
 
     def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:

@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from html import escape
@@ -41,8 +42,9 @@ class Notices:
         notify: bool = False,
         command: str = "",
         environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._write, self._environ = write, environ
+        self._write, self._environ, self._clock = write, environ, clock
         self.bell, self.notify = bell, notify
         try:
             self._command = shlex.split(command)
@@ -50,15 +52,22 @@ class Notices:
             raise CallError(f"--exec: {error}".lower()) from None
         if self._command and shutil.which(self._command[0]) is None:
             raise CallError(f"--exec: {one_line(self._command[0])} is no program that can be run")
-        self._waiting: set[Path] | None = None
-        """Those that waited at the last look; None before the first one, at which nobody begins to wait."""
+        self._waiting: set[Path] = set()
+        """Those that waited at the last look."""
+        self._begun: float | None = None
+        """When it was looked first. Who waited before that does not begin to, however long it took to know."""
         self._running: list[subprocess.Popen[bytes]] = []
 
     def look(self, tiles: Iterable[Tile]) -> list[Tile]:
         """Tell of those that began to wait since the last look, and return them."""
         waiting = {tile.path: tile for tile in tiles if tile.state.does is Does.WAITS}
-        before, self._waiting = self._waiting, set(waiting)
-        begun = [] if before is None else [tile for path, tile in waiting.items() if path not in before]
+        before, self._waiting, first = self._waiting, set(waiting), self._begun
+        begun: list[Tile] = []
+        if first is None:
+            self._begun = self._clock()
+        else:
+            new = [tile for path, tile in waiting.items() if path not in before]
+            begun = [tile for tile in new if tile.state.since is None or tile.state.since >= first]
         for tile in begun:
             if self.notify:
                 self._notify(tile)

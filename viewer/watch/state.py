@@ -137,6 +137,8 @@ class Evidence:
     """The turn's phase in which that was measured."""
     stated: Stated | None = None
     """What the agent says of the session."""
+    foreign: bool = False
+    """Whether that process is in another container or on another machine, so that nobody here can look for it."""
     begun: float | None = None
     """When it began."""
     gone: float | None = None
@@ -252,7 +254,7 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     if link.stopped:
         return State(Does.STOPPED, "ctrl+z", turn.since, "its process is stopped")
     if (waiting := _sure_wait(agent, calls, link, stated)) is not None:
-        return waiting if link.alive or live else replace(waiting, certain=False)
+        return waiting if link.alive or (live and not link.foreign) else replace(waiting, certain=False)
     if status is Status.DONE and stated is not None and turn.wait is None:
         how = ", ".join(filter(None, (turn.how if turn.over else "", stated.note)))
         return State(Does.DONE, how, stated.since or turn.since, f"{agent} says so")

@@ -8,7 +8,7 @@ from pathlib import Path
 from renderers.facts import project_name
 from schemas.costs.responses import Tally
 from schemas.usage import TokenUsage
-from viewer.watch.state import State
+from viewer.watch.state import Does, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,13 @@ class Tile:
     shared: tuple[Shared, ...]
     touched: float
     """When it, or a subagent of it, was written last."""
+    measured: bool = True
+    """Whether it is known, as far as it can be, whether its terminal is still."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Tell whether the verdict may become another one when that is known."""
+        return not self.measured and self.state.does is Does.WORKS and not self.state.certain
 
     @property
     def project(self) -> str:

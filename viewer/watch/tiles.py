@@ -106,8 +106,7 @@ class Watch:
     @property
     def is_measuring(self) -> bool:
         """Tell whether there is a verdict that may become another one when it is known whether a terminal is still."""
-        tiles = [one.tile for one in self._followed.values() if not one.measured]
-        return any(tile and tile.state.does is Does.WORKS and not tile.state.certain for tile in tiles)
+        return any(tile.is_measured for tile in self.tiles)
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
@@ -147,10 +146,12 @@ class Watch:
 
     def _find_by_directory(self, files: list[SessionFile]) -> None:
         """Follow the sessions that are quiet for long though a process of their directory is there."""
+        taken: set[Path] = set()
         for agent, directory, begun in self._links.directories(self._agents):
             later = (file for file in files if file.provider == agent.id and file.mtime_ns / 1e9 >= begun)
             for _, file in zip(range(_MOST_LOOKED_INTO), later, strict=False):
-                if file.path in self._followed or self._workspace(file.path) == directory:
+                if file.path not in taken and self._workspace(file.path) == directory:
+                    taken.add(file.path)
                     self._follow(file)
                     break
 
@@ -251,6 +252,8 @@ class Watch:
         seats = {path: followed.seat for path, followed in self._followed.items()}
         for path, found in self._links.find(list(seats.values()), self._stated, now).items():
             followed = self._followed[path]
+            if not followed.met:
+                continue  # where it runs is not read yet
             before = followed.evidence or Evidence()
             running, screens, still = followed.agent.running, found.screens, None
             headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
@@ -271,6 +274,7 @@ class Watch:
                 draws=running.draws,
                 during=followed.turn.phase if still is not None else None,
                 stated=found.stated,
+                foreign=found.foreign,
                 gone=before.gone or (now if before.alive else None) if found.alive is False else None,
                 begun=min(map(self._processes.begun, found.workers), default=None),
                 pids=tuple(process.pid for process in found.workers),
