@@ -366,7 +366,9 @@ async def test_ctrl_c_leaves_when_it_is_pressed_twice(before: list[str], tmp_pat
         await pilot.pause(0.1)
         await pilot.press("ctrl+c")
         await pilot.pause()
-        assert app.is_running and [n.message for n in app._notifications] == ["Press ctrl+c again to leave turnlog."]
+        said = [n.message for n in app._notifications]
+        said += [str(hint.content) for hint in app.screen.query("#dialog-hint").results(Static)]
+        assert app.is_running and said == ["Press ctrl+c again to leave turnlog."]
         await pilot.press("ctrl+c")
         await until(pilot, lambda: app._exit)
     assert app.return_code == 0
@@ -419,8 +421,11 @@ async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_scree
         await pilot.press("q")
         await until(pilot, lambda: not app.screen.query("Toast"))
         app.show_help("list")
-        app.say("said on the new screen")
-        await until(pilot, lambda: app.screen.query("Toast"))
+        app.say("said on the dialog", title="This is")
+        await until(
+            pilot, lambda: str(app.screen.query_one("#dialog-hint", Static).content) == "This is: said on the dialog"
+        )
+        assert not app.screen.query("Toast")
 
 
 async def test_the_demo_says_that_it_is_one() -> None:

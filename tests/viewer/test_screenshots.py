@@ -26,6 +26,6 @@ def test_every_picture_is_there_in_both_sizes() -> None:
     shown = {path.stem for path in SCRIPT.parent.glob("*.svg")}
     names = (
         "sessions", "transcript", "reading", "outline", "diff", "lines", "follow", "find", "watch", "export", "why",
-        "changes", "traced", "compare",
+        "changes", "traced", "compare", "image",
     )  # fmt: skip
     assert shown == {f"{name}-{size}" for name in names for size in ("140x45", "80x24")} | {"diff-200x60"}

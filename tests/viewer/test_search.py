@@ -269,6 +269,15 @@ def test_what_the_index_will_hold_in_a_moment_is_not_read_twice(
     find.close()
 
 
+@pytest.mark.parametrize("damage", [b"no database", None])
+def test_an_index_that_was_lost_is_made_anew_and_that_is_said(machine: Machine, damage: bytes | None) -> None:
+    said = "turnlog: the full-text index was gone or damaged, and was made anew\n"
+    assert machine.run("search", "lamp").err == ""  # nobody missed it
+    (path,) = machine.home.rglob("text.sqlite")
+    path.unlink() if damage is None else path.write_bytes(damage)
+    assert [machine.run("search", "lamp").err for _ in range(2)] == [said, ""]
+
+
 def test_without_a_place_for_the_index_search_still_works(machine: Machine) -> None:
     (machine.home / "cache").write_text("a file where the folder should be")
     library = open_library(machine)

@@ -71,6 +71,8 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
         warn_of([*library.found.problems, *find.problems])
     finally:
         find.close()
+    if library.text_was_lost:
+        warn("the full-text index was gone or damaged, and was made anew")
     if reason := library.text_problem or answer.note:
         warn(f"{reason}; the sessions themselves were looked through")
     if count < answer.hits:

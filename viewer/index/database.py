@@ -52,6 +52,8 @@ class Database:
 
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
         self.path, self._reader, self._report = path, reader, report
+        self.is_new = False
+        """Whether it was made now: there was none, or a broken or foreign one."""
         self.connection = self._opened()
 
     def _opened(self) -> sqlite3.Connection | None:
@@ -102,6 +104,7 @@ class Database:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {self.APPLICATION}")
             connection.execute(f"PRAGMA user_version = {self.LAYOUT}")
+        self.is_new = True
 
     def close(self) -> None:
         """Let go of the database."""

@@ -105,6 +105,8 @@ class Library:
         """Why there is no index, if there is none."""
         self.text_problem = ""
         """Why there is no full-text index, if there is none."""
+        self.text_was_lost = False
+        """Whether the full-text index was gone or damaged, so that `refresh` made a new one."""
         self._found: Found | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -169,6 +171,7 @@ class Library:
             if self._texts:
                 text.start()
             if self._texts and text.connection is not None:
+                self.text_was_lost = text.is_new and len(stale) < len(rows)
                 known, waiting = text.known(), {file.file for file in stale}
                 gone += known.keys() - files.keys() - set(gone)  # as an index that came from another home has them
                 stale += [

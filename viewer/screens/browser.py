@@ -205,7 +205,7 @@ class BrowserScreen(RowListScreen):
         if filled:
             empty.remove()
             return
-        if len(self._shelf) and self._complete and self._reading():
+        if len(self._shelf) and self._complete and (self._reading() or not self._looked):
             more = f"{words}   {'enter searches all sessions   ' if words else ''}esc clears"
             text = Content.styled(f"Nothing fits yet: sessions are being read   {more}", "$text-muted")
         elif len(self._shelf) and self._complete:

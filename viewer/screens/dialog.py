@@ -47,7 +47,7 @@ class Dialog(ModalScreen[Answer]):
 
     def __init__(self, title: str, hint: str, **options: Any) -> None:
         super().__init__(**options)
-        self._dialog_title, self._hint = title, hint
+        self._dialog_title, self._hint, self._said = title, hint, ""
 
     def compose(self) -> ComposeResult:
         """A title, a body, a hint."""
@@ -56,7 +56,7 @@ class Dialog(ModalScreen[Answer]):
                 yield Static(Content(self._dialog_title), id="dialog-title", markup=False)
             with Vertical(id="dialog-scroll"):
                 yield from self.compose_body()
-            yield Static(Content(self._hint), id="dialog-hint", markup=False)
+            yield Static(Content(self._said or self._hint), id="dialog-hint", markup=False)
 
     def compose_body(self) -> ComposeResult:
         """Make the dialog's content."""
@@ -64,9 +64,17 @@ class Dialog(ModalScreen[Answer]):
 
     def say(self, text: str) -> None:
         """Say something in the line of the hint for a while: a notice over the box would cover it."""
-        hint = self.query_one("#dialog-hint", Static)
-        hint.update(Content(text.replace("\n", " ")))
-        self.set_timer(_SAID, lambda: hint.update(Content(self._hint)))
+        self._said = text.replace("\n", " ")
+        self._hinted()
+        self.set_timer(_SAID, self._say_no_more)
+
+    def _say_no_more(self) -> None:
+        self._said = ""
+        self._hinted()
+
+    def _hinted(self) -> None:
+        for line in self.query("#dialog-hint").results(Static):  # none before it is shown
+            line.update(Content(self._said or self._hint))
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
