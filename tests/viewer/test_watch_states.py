@@ -32,7 +32,7 @@ EXPECTED = {
         "02-streaming": "! works thinking", "03-shell": "! works $ sleep 20", "03b-shell-classic": "! works $ sleep 20",
         "04-approval": "? waits permission: $ sleep", "04b-approval-patch": "? waits permission: Write ",
         "04c-approval-classic": "? waits permission: $ sleep 20", "05-question": "! waits question: ",
-        "06-plan": "? waits plan", "07-finished": "! done answered", "08-interrupted": "! done interrupted",
+        "06-plan": "? waits plan: # Plan", "07-finished": "! done answered", "08-interrupted": "! done interrupted",
         "08b-approval-denied": "! done interrupted", "10-exited": "! works $ sleep", "11-killed-exec": "? ended in",
         "11-killed-tui": "! works thinking", "13-exec": "! works thinking",
     },

@@ -382,7 +382,8 @@ def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, l
 def _over(agent: str, turn: Turn, link: Evidence) -> State:
     """The state of a session whose turn is over, by its records."""
     if turn.wait is not None:
-        return State(Does.WAITS, turn.wait, turn.since, f"a {turn.wait} is the last thing said", certain=False)
+        said = (Ask(turn.last.strip()),) if turn.last else ()
+        return State(Does.WAITS, turn.wait, turn.since, f"a {turn.wait} is the last thing said", False, said)
     if not link.late or turn.how != "answered":
         return State(Does.DONE, turn.how, turn.since, "its records")
     if command := _command(turn, link):
