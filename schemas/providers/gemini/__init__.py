@@ -157,14 +157,13 @@ class Log(History):
         CLI's list, stays: a summary that took the place of what was before.
         """
         message = self._named.get(target)
-        start = message.place if message is not None and not message.rewound else 0
-        gone = []
+        start, gone = message.place if message is not None and not message.rewound else 0, list[_Message]()
         if target not in self._list:
             self._list.clear()
         while target in self._list:
             gone.append(self._list.popitem()[1])
-        kept = {message.place for message in self._list.values()}
-        gone += [message for message in self._all[start:] if message.place not in kept]
+        kept = {message.place for message in self._list.values()}  # some of them under another id, too
+        gone = [message for message in (*gone, *self._all[start:]) if message.place not in kept]
         for message in gone:
             if not message.rewound:
                 message.rewound = True
@@ -247,10 +246,10 @@ class Log(History):
         """Return the new part of a tool use: itself, its result, or None."""
         at = self._at
         if self._is_listed and at is not None:
-            known = self._find(hash(item.use_id))
+            known, kinds = self._find(hash(item.use_id)), self.session.messages.kind
             if known is not None and not at.rows:
                 self._is_now(known)
-            elif at.rows and not item.call.get("id"):
+            elif not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
