@@ -171,8 +171,6 @@ class Claude(Lines):
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
 
-    # -- which sources there are ---------------------------------------------------------------------------------------
-
     def locations(self, env: Environment) -> list[Location]:
         """Every folder of projects such a machine can have, those named by variables first, none twice.
 
@@ -242,8 +240,6 @@ class Claude(Lines):
         """Return whether there are only titles of other sessions yet, which stand before a session (faults f04)."""
         return bool(records) and all(map(_is_summary, records))
 
-    # -- files beside --------------------------------------------------------------------------------------------------
-
     def stamps(self, session: Session) -> object:
         """Return the states of the folders of a session's subagents and of its project, which show a change."""
         return [state_of(folder) for folder in _folders_of(session.path)]
@@ -264,8 +260,6 @@ class Claude(Lines):
             return [one for path in paths for one in _spent(path, state_of(path), self.open)]
         except OSError:
             return None
-
-    # -- records -------------------------------------------------------------------------------------------------------
 
     def time(self, record: Data) -> float | None:
         """Bookkeeping may be written much later, so it has none."""
@@ -295,8 +289,6 @@ class Claude(Lines):
         kind = record.get("type")
         reader = self._kinds.get(kind) if type(kind) is str else None
         return reader(record) if reader is not None else self._other(record, kind)
-
-    # -- the agent's lines ---------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         message = record.get("message")
@@ -380,8 +372,6 @@ class Claude(Lines):
         label, body = notification(text)
         return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
 
-    # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
-
     def _user(self, record: Data) -> Iterator[Item]:
         message = record.get("message")
         content = message if type(message) is str else dict_of(message).get("content")
@@ -432,8 +422,6 @@ class Claude(Lines):
             case _:
                 yield Say(Kind.CONTEXT, texts_in(content), context_label(text), images=images)
 
-    # -- results -------------------------------------------------------------------------------------------------------
-
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
         content, extra = block.get("content"), record.get("toolUseResult") if alone else None
@@ -474,8 +462,6 @@ class Claude(Lines):
         diff = from_structured_patch(path, details.get("structuredPatch"), texts)
         known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
         return [diff] if known and diff is not None else super().diffs(tool, answer)
-
-    # -- beside the talk -----------------------------------------------------------------------------------------------
 
     def _system(self, record: Data) -> Iterator[Item]:
         subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
@@ -563,9 +549,6 @@ class Claude(Lines):
     def same_model(self, one: str, other: str) -> bool:
         """A date, the mark of a longer context and what else changes the price stand in one of them only."""
         return not other or bare_model(one) == bare_model(other)
-
-
-# -- parts of records --------------------------------------------------------------------------------------------------
 
 
 def priced_as(model: str, usage: Data) -> str:

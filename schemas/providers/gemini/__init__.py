@@ -478,9 +478,6 @@ def _is_left_over(file: SessionFile) -> bool:
     )
 
 
-# -- the project -------------------------------------------------------------------------------------------------------
-
-
 def project_root(path: Path) -> str | None:
     """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
     projects.json or a known directory's hash. None where nobody tells.
@@ -510,9 +507,6 @@ def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, st
     roots = filter(None, (_read_root(Path(folder)) for folder in folders))
     known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
     return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
-
-
-# -- how they are told -------------------------------------------------------------------------------------------------
 
 
 def is_header(value: Any) -> bool:
@@ -584,9 +578,6 @@ def items_of(value: Any) -> list[Data]:
 def messages_of(value: Data) -> list[Data]:
     """The messages in a document, or in a change of a log."""
     return [item if isinstance(item, dict) else {"value": item} for item in list_of(value.get("messages"))]
-
-
-# -- what records hold -------------------------------------------------------------------------------------------------
 
 
 def _read_meta(meta: Data) -> Iterator[Any]:
