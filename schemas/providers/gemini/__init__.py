@@ -23,7 +23,7 @@ from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
-from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Task, Title, Use
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Held, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import TokenUsage, overlapping
 from schemas.values import dict_of, list_of, text_of, when
@@ -78,12 +78,6 @@ class Listed(NamedTuple):
     """The messages that the CLI has from here on."""
 
     messages: list[str]
-
-
-class Entry(NamedTuple):
-    """The message that the items behind it belong to, one of those that are listed."""
-
-    message: str
 
 
 @dataclass(slots=True)
@@ -200,9 +194,9 @@ class Log(History):
                 if (waits := self._waiting.pop(use_id, None)) is not None:
                     self._calls[waits[0]] = True
                     yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
-            case Entry():
-                self._at = self._message(item.message) if item.message else None
-                self._name, self._is_listed, self._has_news = item.message, True, False
+            case Held():  # the items behind it belong to that message, one of those that are listed
+                self._at = self._message(item.id) if item.id else None
+                self._name, self._is_listed, self._has_news = item.id, True, False
             case Listed():
                 self._before = len(self._all)
                 self._list = {name: self._message(name) for name in item.messages}
@@ -596,7 +590,7 @@ def _read_meta(meta: Data) -> Iterator[Any]:
         messages = messages_of(meta)
         yield Listed([name for value in messages if (name := text_of(value.get("id")))])
         for value in messages:
-            yield Entry(text_of(value.get("id")))
+            yield Held(Kind.NOTE, id=text_of(value.get("id")))
             known = text_of(value.get("type")) in TYPES
             yield from _read_message(value, "" if known else as_json(value, indent=True))
 
