@@ -19,44 +19,16 @@ from schemas.diffs import FileDiff, from_structured_patch
 from schemas.folders import entries_of, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import HEAD_BYTES, Format, Location, Retention, SessionFile, moved_home
+from schemas.providers.claude import classify as lines
 from schemas.providers.claude import registry
-from schemas.providers.claude.classify import (
-    UserLine,
-    attachment_says,
-    build_tool,
-    classify,
-    command_label,
-    command_output,
-    compaction_label,
-    context_label,
-    fold_reminders,
-    notification,
-    system_says,
-    tag,
-    typed_text,
-)
+from schemas.providers.claude.classify import UserLine, classify, notification, tag, typed_text
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Rewinds, is_result
+from schemas.providers.kit import words
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History
-from schemas.providers.kit.words import (
-    Answer,
-    Child,
-    Count,
-    Fact,
-    Held,
-    Item,
-    Link,
-    Piece,
-    Say,
-    Skip,
-    Task,
-    Title,
-    Total,
-    Turn,
-    Use,
-)
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Link, Say, Skip, Title, Use
 from schemas.records import JsonLines, read_record
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
@@ -171,8 +143,6 @@ class Claude(Lines):
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
         }  # fmt: skip
 
-    # -- which sources there are ---------------------------------------------------------------------------------------
-
     def locations(self, env: Environment) -> list[Location]:
         """Every folder of projects such a machine can have, those named by variables first, none twice.
 
@@ -242,8 +212,6 @@ class Claude(Lines):
         """Return whether there are only titles of other sessions yet, which stand before a session (faults f04)."""
         return bool(records) and all(map(_is_summary, records))
 
-    # -- files beside --------------------------------------------------------------------------------------------------
-
     def stamps(self, session: Session) -> object:
         """Return the states of the folders of a session's subagents and of its project, which show a change."""
         return [state_of(folder) for folder in _folders_of(session.path)]
@@ -264,8 +232,6 @@ class Claude(Lines):
             return [one for path in paths for one in _spent(path, state_of(path), self.open)]
         except OSError:
             return None
-
-    # -- records -------------------------------------------------------------------------------------------------------
 
     def time(self, record: Data) -> float | None:
         """Bookkeeping may be written much later, so it has none."""
@@ -295,8 +261,6 @@ class Claude(Lines):
         kind = record.get("type")
         reader = self._kinds.get(kind) if type(kind) is str else None
         return reader(record) if reader is not None else self._other(record, kind)
-
-    # -- the agent's lines ---------------------------------------------------------------------------------------------
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         message = record.get("message")
@@ -380,8 +344,6 @@ class Claude(Lines):
         label, body = notification(text)
         return Say(Kind.NOTE, body, label) if text else Skip("assistant empty")
 
-    # -- a person's lines, and what is dressed like them ---------------------------------------------------------------
-
     def _user(self, record: Data) -> Iterator[Item]:
         message = record.get("message")
         content = message if type(message) is str else dict_of(message).get("content")
@@ -418,10 +380,10 @@ class Claude(Lines):
                 yield from command(text)
             case UserLine.OUTPUT:
                 asks = record.get("turnOrigin") == "human"  # lab/faults/claude-3
-                yield Say(Kind.OUTPUT, command_output(text), "Output", asks=asks)
+                yield Say(Kind.OUTPUT, lines.command_output(text), "Output", asks=asks)
             case UserLine.SUMMARY:
                 parent = text_of(record.get("parentUuid")) or text_of(record.get("uuid"))
-                yield Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
+                yield words.Piece(Kind.COMPACTION, text, id=f"{parent}:compaction")
             case UserLine.INTERRUPT:
                 label = "Interrupted during a tool use" if "for tool use" in text else "Interrupted"
                 yield Say(Kind.INTERRUPT, text, label)
@@ -430,16 +392,14 @@ class Claude(Lines):
             case UserLine.CAVEAT | UserLine.EMPTY:
                 yield Skip(f"user {line.name.lower()}")
             case _:
-                yield Say(Kind.CONTEXT, texts_in(content), context_label(text), images=images)
-
-    # -- results -------------------------------------------------------------------------------------------------------
+                yield Say(Kind.CONTEXT, texts_in(content), lines.context_label(text), images=images)
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
         content, extra = block.get("content"), record.get("toolUseResult") if alone else None
         text = content if type(content) is str else texts_in(content, "\n")
         if text.endswith("</system-reminder>"):
-            text = fold_reminders(text)[0]
+            text = lines.fold_reminders(text)[0]
         status = _OK
         if block.get("is_error") is True:
             status = _failure(record, text, extra)
@@ -462,7 +422,7 @@ class Claude(Lines):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result: `toolUseResult` says more than the model got."""
-        tool, facts = build_tool(use, answer, side_dir(path) / "tool-results", self.tool_type(use.name))
+        tool, facts = lines.build_tool(use, answer, side_dir(path) / "tool-results", self.tool_type(use.name))
         tool.diffs = self.diffs(tool, answer)
         return tool, facts
 
@@ -475,15 +435,13 @@ class Claude(Lines):
         known = tool.status is ToolStatus.OK and diff is not None and diff.hunks
         return [diff] if known and diff is not None else super().diffs(tool, answer)
 
-    # -- beside the talk -----------------------------------------------------------------------------------------------
-
     def _system(self, record: Data) -> Iterator[Item]:
         subtype = text_of(record.get("subtype")) if record.get("type") == "system" else "compact_boundary"
         content = text_of(record.get("content"))
         if subtype == "compact_boundary":
             facts = dict_of(record.get("compactMetadata"))
-            yield Piece(
-                Kind.COMPACTION, label=compaction_label(facts), id=f"{text_of(record.get('uuid'))}:compaction",
+            yield words.Piece(
+                Kind.COMPACTION, label=lines.compaction_label(facts), id=f"{text_of(record.get('uuid'))}:compaction",
                 extra={"compaction": facts} if facts else None,
             )  # fmt: skip
         elif subtype == "local_command" and not content.lstrip().startswith("<local-command-"):
@@ -492,13 +450,13 @@ class Claude(Lines):
             shown = tag(content, "local-command-stdout").strip()
             if shown.startswith("Session renamed to: "):
                 yield Title(shown.removeprefix("Session renamed to: "), RENAMED)
-            yield Say(Kind.OUTPUT, command_output(content), "Output")
-        elif (said := system_says(record)) is not None:
+            yield Say(Kind.OUTPUT, lines.command_output(content), "Output")
+        elif (said := lines.system_says(record)) is not None:
             yield said
         elif subtype in _SILENT_SUBTYPES:
             spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
             if spent is not None and 0 <= spent < 1e12:
-                yield Turn(begins=False, seconds=spent / 1000)
+                yield words.Turn(begins=False, seconds=spent / 1000)
             yield Skip(f"system {subtype}".strip())
         else:
             yield Say(Kind.UNKNOWN, label=f"system {subtype}")
@@ -517,7 +475,7 @@ class Claude(Lines):
                 extra = {"injected": found} if (found := typed_text(prompt)[1]) else None
                 yield Held(Kind.STEER, text, images=images_in(prompt), extra=extra, role="typed")
         else:
-            yield attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
+            yield lines.attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
 
     def _queue(self, record: Data) -> Iterator[Item]:
         text, time = text_of(record.get("content")), when(record.get("timestamp"))
@@ -551,7 +509,7 @@ class Claude(Lines):
                 yield Fact(link=text_of(record.get("frameUrl")))
             case "cost-state":
                 for name, usage in model_usage(record.get("modelUsage")).items():
-                    yield Total(usage, name, beside=True)
+                    yield words.Total(usage, name, beside=True)
             case "worktree-state" | "relocated":
                 inner = dict_of(record.get("worktreeSession"))
                 yield Fact(worktree=text_of(inner.get("worktreePath")) or text_of(record.get("relocatedCwd")))
@@ -563,9 +521,6 @@ class Claude(Lines):
     def same_model(self, one: str, other: str) -> bool:
         """A date, the mark of a longer context and what else changes the price stand in one of them only."""
         return not other or bare_model(one) == bare_model(other)
-
-
-# -- parts of records --------------------------------------------------------------------------------------------------
 
 
 def priced_as(model: str, usage: Data) -> str:
@@ -611,7 +566,7 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
 
 def command(text: str) -> Iterator[Item]:
     """A slash command, a `!` command or a note, which names a session that nothing else does."""
-    label = command_label(text)
+    label = lines.command_label(text)
     if label.split(" ", 1)[0] not in _NAMELESS:
         yield Title(label, COMMAND, first=True)
     yield Say(Kind.COMMAND, label, one_line(label))
@@ -711,7 +666,7 @@ def _summaries_in(folder: Path, state: object, moment: int) -> dict[int, str]:
     return summaries
 
 
-def _subagents_of(session: Session) -> Iterator[Child]:
+def _subagents_of(session: Session) -> Iterator[words.Child]:
     """The files of subagents. A subagent's siblings may be its own helpers: those count if one of its uses says so."""
     own, mine = session.path, (session.id, session.metadata.get("sessionId"))
     for folder in _folders_of(own):
@@ -727,8 +682,8 @@ def _subagents_of(session: Session) -> Iterator[Child]:
                     continue
             agent = path.stem.removeprefix("agent-")
             about = text_of(meta.get("description")) or text_of(meta.get("name"))
-            task, is_internal = Task(text_of(meta.get("agentType")), about, prompt), agent.startswith("acompact-")
-            yield Child(agent, path, "", task, use, internal=is_internal, own=not own.name.startswith("agent-"))
+            task, is_internal = words.Task(text_of(meta.get("agentType")), about, prompt), agent.startswith("acompact-")
+            yield words.Child(agent, path, "", task, use, internal=is_internal, own=not own.name.startswith("agent-"))
 
 
 @lru_cache(_MOST_AGENTS)

@@ -80,14 +80,9 @@ class Codex(Lines):
         "rollout_reference", "retained_context", "session_state",
     })  # fmt: skip
     marks = (
-        b'"payload"',
-        b'"input_text"',
-        b'"output_text"',
-        b'"arguments"',
-        b'"instructions"',
-        b'"record_type"',
+        b'"payload"', b'"input_text"', b'"output_text"', b'"arguments"', b'"instructions"', b'"record_type"',
         b'"items"',
-    )
+    )  # fmt: skip
     copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
     told = staticmethod(locate.detect)

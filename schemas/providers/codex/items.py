@@ -108,9 +108,6 @@ class Response(NamedTuple):
     thread: object
 
 
-# -- records -------------------------------------------------------------------------------------------------------
-
-
 def read(record: Data) -> Items:
     """Read the items of a record."""
     payload = record.get("payload")
@@ -158,9 +155,6 @@ def _bare(record: Data) -> Items:
         yield Say(Kind.UNKNOWN, label=kind or "(no type)")
 
 
-# -- lines that are neither item nor event -------------------------------------------------------------------------
-
-
 def _header(meta: Data) -> Items:
     base = text_of(dict_of(meta.get("history_base")).get("thread_id"))
     text = f"This session goes on from {base}, whose file is not here." if base else ""
@@ -193,9 +187,6 @@ def _response(payload: Data) -> Items:
         return [Skip("token_usage_record")]
     name, turn = text_of(payload.get("response_id")), text_of(payload.get("turn_id"))
     return [Response(usage_of(counts), name, turn, payload.get("thread_id"))]
-
-
-# -- texts ---------------------------------------------------------------------------------------------------------
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:
@@ -276,9 +267,6 @@ def _error(body: Data, source: int = EVENT) -> Items:
     info = body.get("codex_error_info")
     name = text_of(info) or next(iter(dict_of(info)), "")
     return [Twin(Kind.ERROR, text_of(body.get("message")), f"Error: {name}" if name else "Error", source=source)]
-
-
-# -- tool uses -----------------------------------------------------------------------------------------------------
 
 
 def _id_of(body: Data) -> str:
@@ -439,9 +427,6 @@ def _remark(
     return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
 
 
-# -- events --------------------------------------------------------------------------------------------------------
-
-
 def _started(payload: Data) -> Items:
     window = whole(payload.get("model_context_window"))
     return [Border(how=text_of(payload.get("turn_id"))), Fact(context_window=window)]
@@ -476,11 +461,6 @@ def _goal(payload: Data) -> Items:
     status = text_of(goal.get("status"))
     label = f"Goal{f' ({status})' if status else ''}"
     return [Held(Kind.NOTE, text_of(goal.get("objective")), label, role="goal")]
-
-
-def _named(payload: Data) -> Items:
-    name = Title(text_of(payload.get("thread_name")), 2, of=payload.get("thread_id"))
-    return [name, Skip("thread_name_updated")]
 
 
 _NOTES = {
@@ -520,81 +500,71 @@ def _completed(payload: Data) -> Items:
     return reader(item) if reader is not None else [Say(Kind.UNKNOWN, label=f"item_completed {kind or '(no type)'}")]
 
 
+def _by_name(readers: dict[Reader, str]) -> dict[str, Reader]:
+    return {name: reader for reader, names in readers.items() for name in names.split()}
+
+
+_EITHER = _by_name({
+    _executed: "CommandExecution exec_command_end",
+    _patched: "FileChange patch_apply_end",
+    _mcp: "McpToolCall mcp_tool_call_end",
+    _dynamic: "DynamicToolCall dynamic_tool_call_request dynamic_tool_call_response",
+    _collab: f"CollabAgentToolCall CollabToolCall {' '.join(_COLLAB)}",
+    _activity: "SubAgentActivity sub_agent_activity",
+    _searched: "WebSearch Extension web_search_end",
+    _viewed: "ImageView view_image_tool_call",
+    _pictured: "ImageGeneration image_generation_end",
+    _review_begins: "EnteredReviewMode entered_review_mode",
+    _reviewed: "ExitedReviewMode exited_review_mode",
+})  # fmt: skip
+"""What completed items and events tell alike."""
 _COMPLETED: dict[str, Reader] = {
+    **_EITHER,
     "UserMessage": lambda item: _message({**item, "role": "user"}, COMPLETED),
     "AgentMessage": lambda item: _spoken(item.get("content"), COMPLETED, item),
     "Reasoning": lambda item: _thought(item, COMPLETED),
     "Plan": lambda item: [Twin(Kind.NOTE, plan := text_of(item.get("text")), "Plan", source=COMPLETED, plan=plan)],
-    "CommandExecution": _executed,
-    "FileChange": _patched,
-    "McpToolCall": _mcp,
-    "DynamicToolCall": _dynamic,
-    **dict.fromkeys(("CollabAgentToolCall", "CollabToolCall"), _collab),
-    "SubAgentActivity": _activity,
-    **dict.fromkeys(("WebSearch", "Extension"), _searched),
-    "ImageView": _viewed,
-    "ImageGeneration": _pictured,
     "HookPrompt": lambda item: [Say(Kind.NOTE, content_text(item.get("fragments"), "\n"), "Hook")],
     "ContextCompaction": lambda item: [Twin(Kind.COMPACTION, source=COMPLETED)],
-    "EnteredReviewMode": _review_begins,
-    "ExitedReviewMode": _reviewed,
     "Sleep": lambda item: [Skip("item_completed Sleep")],
 }
-_ITEMS: dict[str, Reader] = {
-    "message": _message,
-    "reasoning": _thought,
-    **dict.fromkeys(
-        ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
-         "image_generation_call"), _call,
-    ),
-    **dict.fromkeys(
-        ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"), _output
-    ),
-    "agent_message": _mail,
-    **dict.fromkeys(
-        ("compaction", "compaction_summary", "context_compaction"), lambda item: [Twin(Kind.COMPACTION)]
-    ),
-    **dict.fromkeys(("compaction_trigger", "ghost_snapshot", "additional_tools", "configuration_update"), _hidden),
-}  # fmt: skip
+_ITEMS = _by_name({
+    _message: "message",
+    _thought: "reasoning",
+    _call: "function_call custom_tool_call local_shell_call tool_search_call web_search_call image_generation_call",
+    _output: "function_call_output custom_tool_call_output local_shell_call_output tool_search_output",
+    _mail: "agent_message",
+    _hidden: "compaction_trigger ghost_snapshot additional_tools configuration_update",
+    lambda item: [Twin(Kind.COMPACTION)]: "compaction compaction_summary context_compaction",
+})  # fmt: skip
 _EVENTS: dict[str, Reader] = {
-    "user_message": _prompted,
+    **_EITHER,
+    **_by_name({
+        _prompted: "user_message",
+        _started: "task_started turn_started",
+        _ended: "task_complete turn_complete",
+        _rolled_back: "thread_rolled_back",
+        _goal: "thread_goal_updated",
+        _completed: "item_completed",
+        _assessment: "guardian_assessment",
+        _error: "error",
+        _noted: " ".join(_NOTES),
+        # Written by builds before there was a policy of what to keep, and by third parties:
+        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item item_started
+            exec_approval_request apply_patch_approval_request elicitation_request mcp_startup_update
+            mcp_startup_complete mcp_list_tools_response list_custom_prompts_response list_skills_response
+            get_history_entry_response conversation_path undo_started agent_reasoning_section_break model_reroute
+            skills_update_available""",
+        lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
+    }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),
-    **dict.fromkeys(
-        ("agent_reasoning", "agent_reasoning_raw_content"),
-        lambda event: _thought({"summary": [event.get("text")]}, EVENT),
-    ),
     "token_count": lambda event: [Round(info) if type(info := event.get("info")) is dict else Skip("token_count")],
-    **dict.fromkeys(("task_started", "turn_started"), _started),
-    **dict.fromkeys(("task_complete", "turn_complete"), _ended),
     "turn_aborted": lambda event: _ended(event, stopped=True),
-    "thread_rolled_back": _rolled_back,
     "context_compacted": lambda event: [Twin(Kind.COMPACTION, source=EVENT)],
-    "entered_review_mode": _review_begins,
-    "exited_review_mode": _reviewed,
     "thread_settings_applied": lambda e: _setting(dict_of(e.get("thread_settings")), "thread_settings_applied"),
-    "thread_goal_updated": _goal,
-    "thread_name_updated": _named,
-    "item_completed": _completed,
-    "patch_apply_end": _patched,
-    "mcp_tool_call_end": _mcp,
-    "web_search_end": _searched,
-    "image_generation_end": _pictured,
-    "exec_command_end": _executed,
-    "view_image_tool_call": _viewed,
-    **dict.fromkeys(_COLLAB, _collab),
-    "sub_agent_activity": _activity,
-    "guardian_assessment": _assessment,
-    **dict.fromkeys(("dynamic_tool_call_request", "dynamic_tool_call_response"), _dynamic),
-    "error": _error,
-    **dict.fromkeys(_NOTES, _noted),
-    # Written by builds before there was a policy of what to keep, and by third parties:
-    **dict.fromkeys(
-        ("plan_update", "turn_diff", "session_configured", "shutdown_complete", "raw_response_item", "item_started",
-         "exec_approval_request", "apply_patch_approval_request", "elicitation_request", "mcp_startup_update",
-         "mcp_startup_complete", "mcp_list_tools_response", "list_custom_prompts_response", "list_skills_response",
-         "get_history_entry_response", "conversation_path", "undo_started", "agent_reasoning_section_break",
-         "model_reroute", "skills_update_available"), _hidden,
-    ),
+    "thread_name_updated": lambda event: [
+        Title(text_of(event.get("thread_name")), 2, of=event.get("thread_id")), Skip("thread_name_updated"),
+    ],
 }  # fmt: skip
 _LINES: dict[str, Reader] = {
     "session_meta": _header,

@@ -75,9 +75,6 @@ def resumable_home(path: Path) -> Path | None:
     return home_of(path) if path.parent.name == ROOTS[1] or _DAY.search(path.parent.as_posix()) else None
 
 
-# -- the first record of a file ----------------------------------------------------------------------------------------
-
-
 def detect(head: Head) -> bool:
     """Return whether a file with this beginning is a rollout of any era."""
     if is_typescript(head.document):
@@ -143,9 +140,6 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
     return Found(path, text_of(session.get("id")) or file_id(path), size, changed)
 
 
-# -- discovery ---------------------------------------------------------------------------------------------------------
-
-
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
     """The sessions in a folder: each thread once, at its newest file; subagents only where their parent is missing."""
     base = location.path
@@ -189,9 +183,6 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
             rollout = Found(path, "", stat.st_size, stat.st_mtime_ns)
         if rollout is not None:
             yield rollout
-
-
-# -- other rollouts near one ------------------------------------------------------------------------------------------
 
 
 def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:
@@ -251,9 +242,6 @@ def _small(path: Path) -> bytes:
         return path.read_bytes() if path.stat().st_size <= _SMALL else b""
     except OSError:
         return b""  # there need not be one
-
-
-# -- what lies beside a rollout ----------------------------------------------------------------------------------------
 
 
 def stamps(session: Session) -> object:
@@ -353,8 +341,6 @@ def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
         _looked[folder] = changed, rollouts
     return rollouts, settled
 
-
-# -- running threads (formats/found-live.md 4) -------------------------------------------------------------------------
 
 _COLUMNS = ("thread_id", "status", "started_at", "completed_at")
 _MOST_TURNS = 400

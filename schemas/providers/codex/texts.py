@@ -16,8 +16,6 @@ from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-# -- figures of a response ---------------------------------------------------------------------------------------------
-
 Counts: TypeAlias = "list[int | None]"
 """Input, cached, cache written, output, reasoning and total, None where one is not given."""
 _KEYS = (
@@ -41,8 +39,6 @@ def usage_of(counts: Counts) -> TokenUsage:
     fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
     return TokenUsage(fresh, output, cached, written, reasoning)
 
-
-# -- content -----------------------------------------------------------------------------------------------------------
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
@@ -98,9 +94,6 @@ def content_text(content: object, between: str = "") -> str:
 def content_images(content: object) -> list[Part]:
     """The placeholders of the images in content."""
     return [value for kind, value in content_items(content) if kind == "image"]
-
-
-# -- results of tool uses ----------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -244,18 +237,11 @@ Segment: TypeAlias = "tuple[Kind, str, str]"
 """A piece of a user or developer message that is shown as a message of its own: its kind, text and label."""
 _PROMPT, _CONTEXT = Kind.PROMPT, Kind.CONTEXT  # an enum's member takes ten times as long to look up
 _TAGS = {
-    "user_instructions": "project instructions",
-    "instructions": "project instructions",
-    "environment_context": "environment",
-    "permissions instructions": "permissions",
-    "skills_instructions": "skills",
-    "apps_instructions": "apps",
-    "plugins_instructions": "plugins",
-    "recommended_plugins": "plugins",
-    "personality_spec": "personality",
-    "hook_prompt": "hook",
-    "goal_context": "goal",
-}
+    "user_instructions": "project instructions", "instructions": "project instructions",
+    "environment_context": "environment", "permissions instructions": "permissions", "skills_instructions": "skills",
+    "apps_instructions": "apps", "plugins_instructions": "plugins", "recommended_plugins": "plugins",
+    "personality_spec": "personality", "hook_prompt": "hook", "goal_context": "goal",
+}  # fmt: skip
 """What the tags are called where that is not their name."""
 _TAG = re.compile(
     rf"<({'|'.join(_TAGS)}|collaboration_mode|model_switch|realtime_conversation|skill|user_action"

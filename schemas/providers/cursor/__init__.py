@@ -269,7 +269,9 @@ class Cursor(Tools, Lines):
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The session's workspace where it says none, other transcripts of its id, and its subagents."""
-        found = transcripts_of(root_of(session.path), session.id)
+        root, name = root_of(session.path), escape(session.id)
+        all_ = _transcripts(root, name, []) if root is not None and name else ()  # perhaps under several projects
+        found = [Path(path) for _, path in sorted(((stat.st_mtime_ns, path) for _, path, stat in all_), reverse=True)]
         mine = [session.path] if session.path.name != "store.db" else found[:1]
         transcripts = [*mine, *(path for path in found if path not in mine)]
         if not session.workspace_root:
@@ -324,12 +326,6 @@ def root_of(path: Path) -> Path | None:
     return next((folder.parent for folder in projects if folder.name == "projects"), None)
 
 
-def transcripts_of(root: Path | None, name: str) -> list[Path]:
-    """The transcripts of a session, the one written last first: its id may stand under several projects."""
-    found = _transcripts(root, escape(name), []) if root is not None and name else ()
-    return [Path(path) for _, path in sorted(((stat.st_mtime_ns, path) for _, path, stat in found), reverse=True)]
-
-
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
@@ -347,14 +343,11 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
     resolved = resolve_slug(slug)
     if path.name == "store.db":
         workspace = path.absolute().parents[1]
-        known = (text_of(read_meta(entry.path).get("cwd")) for entry in entries_of(workspace, []))
-        return next((one for one in (*known, resolved) if _hash_of(one) == workspace.name), resolved)
+        for entry in entries_of(workspace, []):
+            known = text_of(read_meta(entry.path).get("cwd"))
+            if md5(known.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == workspace.name:
+                return known
     return resolved
-
-
-def _hash_of(path: str) -> str:
-    """Return Cursor's name for the folder of a directory's chats."""
-    return md5(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
 def path_in(uri: str) -> str:

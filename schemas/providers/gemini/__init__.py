@@ -23,7 +23,7 @@ from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
-from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Task, Title, Use
+from schemas.providers.kit.words import Answer, Child, Count, Fact, Held, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import TokenUsage, overlapping
 from schemas.values import dict_of, list_of, text_of, when
@@ -78,12 +78,6 @@ class Listed(NamedTuple):
     """The messages that the CLI has from here on."""
 
     messages: list[str]
-
-
-class Entry(NamedTuple):
-    """The message that the items behind it belong to, one of those that are listed."""
-
-    message: str
 
 
 @dataclass(slots=True)
@@ -157,14 +151,13 @@ class Log(History):
         CLI's list, stays: a summary that took the place of what was before.
         """
         message = self._named.get(target)
-        start = message.place if message is not None and not message.rewound else 0
-        gone = []
+        start, gone = message.place if message is not None and not message.rewound else 0, list[_Message]()
         if target not in self._list:
             self._list.clear()
         while target in self._list:
             gone.append(self._list.popitem()[1])
-        kept = {message.place for message in self._list.values()}
-        gone += [message for message in self._all[start:] if message.place not in kept]
+        kept = {message.place for message in self._list.values()}  # some of them under another id, too
+        gone = [message for message in (*gone, *self._all[start:]) if message.place not in kept]
         for message in gone:
             if not message.rewound:
                 message.rewound = True
@@ -201,9 +194,9 @@ class Log(History):
                 if (waits := self._waiting.pop(use_id, None)) is not None:
                     self._calls[waits[0]] = True
                     yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
-            case Entry():
-                self._at = self._message(item.message) if item.message else None
-                self._name, self._is_listed, self._has_news = item.message, True, False
+            case Held():  # the items behind it belong to that message, one of those that are listed
+                self._at = self._message(item.id) if item.id else None
+                self._name, self._is_listed, self._has_news = item.id, True, False
             case Listed():
                 self._before = len(self._all)
                 self._list = {name: self._message(name) for name in item.messages}
@@ -247,10 +240,10 @@ class Log(History):
         """Return the new part of a tool use: itself, its result, or None."""
         at = self._at
         if self._is_listed and at is not None:
-            known = self._find(hash(item.use_id))
+            known, kinds = self._find(hash(item.use_id)), self.session.messages.kind
             if known is not None and not at.rows:
                 self._is_now(known)
-            elif at.rows and not item.call.get("id"):
+            elif not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
@@ -479,9 +472,6 @@ def _is_left_over(file: SessionFile) -> bool:
     )
 
 
-# -- the project -------------------------------------------------------------------------------------------------------
-
-
 def project_root(path: Path) -> str | None:
     """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
     projects.json or a known directory's hash. None where nobody tells.
@@ -511,9 +501,6 @@ def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, st
     roots = filter(None, (_read_root(Path(folder)) for folder in folders))
     known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
     return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
-
-
-# -- how they are told -------------------------------------------------------------------------------------------------
 
 
 def is_header(value: Any) -> bool:
@@ -587,9 +574,6 @@ def messages_of(value: Data) -> list[Data]:
     return [item if isinstance(item, dict) else {"value": item} for item in list_of(value.get("messages"))]
 
 
-# -- what records hold -------------------------------------------------------------------------------------------------
-
-
 def _read_meta(meta: Data) -> Iterator[Any]:
     """Read a header, or a change of one: the facts of the session as a whole, and the messages that it lists."""
     if name := text_of(meta.get("sessionId")):
@@ -606,7 +590,7 @@ def _read_meta(meta: Data) -> Iterator[Any]:
         messages = messages_of(meta)
         yield Listed([name for value in messages if (name := text_of(value.get("id")))])
         for value in messages:
-            yield Entry(text_of(value.get("id")))
+            yield Held(Kind.NOTE, id=text_of(value.get("id")))
             known = text_of(value.get("type")) in TYPES
             yield from _read_message(value, "" if known else as_json(value, indent=True))
 

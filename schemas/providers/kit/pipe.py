@@ -7,6 +7,7 @@ Each run has a reader of its own; all of them fill the same session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class Pipe:
         self._session = session or Session(nobody.id, nobody.name, path, path.stem)
         self._nobody = Run(nobody, "", Reader(nobody, self._session))
         self._nobody.reader.talk.turn = False
-        self._watch(self._nobody)
+        self._nobody.reader.talk.before = partial(self._speak, self._nobody)
         self._session.build, self._session.build_bare = self._build, None
         self._session.metadata["source"] = "stream"
         self._runs: dict[tuple[str, str], Run] = {}
@@ -141,14 +142,10 @@ class Pipe:
 
     def _take(self, record: Record) -> None:
         self._last = (*record[:3], {})
-        if self._current is self._nobody and (record[3] or self._waiting):
-            self._wait(record)
-        else:
+        if self._current is not self._nobody or not (record[3] or self._waiting):
             self._deliver(record)
-
-    def _wait(self, record: Record) -> None:
-        """Keep back what comes before a record that tells who prints; they are that agent's."""
-        self._waiting.append(record)
+            return
+        self._waiting.append(record)  # what comes before a record that tells who prints is that agent's
         if found := self._printer(record[3]):
             self._decide(*found)
         elif len(self._waiting) >= MOST_RECORDS or sum(one[1] for one in self._waiting) >= MOST_BYTES:
@@ -196,7 +193,7 @@ class Pipe:
         run = self._runs.pop((agent.id, name), None)
         if run is None:
             run = Run(agent, name, Reader(agent, self.session, beside=self._nobody.reader))
-            self._watch(run)
+            run.reader.talk.before = partial(self._speak, run)
             if self._runs:
                 self._note(record, f"{run.title} begins")
                 self.session.lacks &= agent.lacks
@@ -216,9 +213,6 @@ class Pipe:
             session.id = one_line(run.id, 300)
             for exchange in session.exchanges:
                 exchange.id = f"{session.id}:{exchange.index}"
-
-    def _watch(self, run: Run) -> None:
-        run.reader.talk.before = lambda record: self._speak(run, record)
 
     def _speak(self, run: Run, record: Record) -> None:
         """Note whose the next message is, and say so where another run spoke since."""

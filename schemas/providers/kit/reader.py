@@ -62,10 +62,10 @@ class Reader:
         self._items_of, self._silent = agent.read, agent.silent
         self._sorts = root is None and type(self.history).whose is not History.whose
         """Whether records of subagents may stand among these."""
-        self.rows: Rows = Rows(session, agent.name_of, beside.rows if beside is not None else None)
-        self.talk = Talk(self.rows, self.history.own, agent.type, prompted=agent.prompted)
-        self.uses = Uses(self.rows, self.talk, agent.answers, reuses=agent.reuses)
-        self.tokens = Tokens(self.rows, self.talk, agent.name_of, agent.recount, agent.same_model)
+        self.rows: Rows = Rows(session, agent, beside.rows if beside is not None else None)
+        self.talk = Talk(self.rows, self.history.own, agent)
+        self.uses = Uses(self.rows, self.talk, agent)
+        self.tokens = Tokens(self.rows, self.talk, agent)
         self.facts = Facts(session)
         self.session = session
         self.above: Reader | None = None

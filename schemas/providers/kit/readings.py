@@ -21,13 +21,9 @@ class Documents(DocumentReading):
     """A document and its sides: `records` takes a document apart, `merged` it and its sides."""
 
     def __init__(
-        self,
-        path: Path,
-        make: Callable[[], Reader],
-        records: Callable[[Any], Sequence[Data]],
-        merged: Callable[[Any, list[Any]], Sequence[Data]],
-        sides: Callable[[], Sequence[Path]],
-    ) -> None:
+        self, path: Path, make: Callable[[], Reader], records: Callable[[Any], Sequence[Data]],
+        merged: Callable[[Any, list[Any]], Sequence[Data]], sides: Callable[[], Sequence[Path]],
+    ) -> None:  # fmt: skip
         self._files, self._sides = sides, list[Any]()
         super().__init__(path, make, lambda d: list(merged(d, self._sides)), lambda d: bool(records(d)))
 
@@ -63,11 +59,7 @@ class Gathered(WholeReading):
     """A session whose records are gathered anew whenever its sources changed. `gather` raises OSError."""
 
     def __init__(
-        self,
-        path: Path,
-        make: Callable[[], Reader],
-        gather: Callable[[], Found],
-        sources: Callable[[], list[Path]],
+        self, path: Path, make: Callable[[], Reader], gather: Callable[[], Found], sources: Callable[[], list[Path]]
     ) -> None:
         self._make, self._gather, self._files = make, gather, sources
         super().__init__(path, make().session)

@@ -9,6 +9,7 @@ from typing import Any
 
 from schemas.clean import one_line
 from schemas.message import NO_FLAGS, Flag, Span, SpanRole
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.words import Say
 from schemas.records import Record
 from schemas.session import Exchange, Session, ends
@@ -44,11 +45,9 @@ class Items:
 class Rows:
     """The messages of one session; `time`, `copied`, `first` and `touched` are of the record being read."""
 
-    def __init__(
-        self, session: Session, name_of: Callable[[dict[str, Any]], str], beside: Rows | None = None
-    ) -> None:  # `beside`: those of another run, whose messages are the session's too
-        self.session = session
-        self._name_of = name_of
+    # `beside`: those of another run, whose messages are the session's too
+    def __init__(self, session: Session, agent: Agent, beside: Rows | None = None) -> None:
+        self.session, self._name_of = session, agent.name_of
         self.changed: set[int] = set() if beside is None else beside.changed
         """Messages that changed since the piece began."""
         self.named: dict[str, int] = {}

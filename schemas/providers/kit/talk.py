@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from schemas.clean import one_line, set_number
 from schemas.message import Flag, Kind
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.rows import DETAIL, Rows
-from schemas.providers.kit.words import NOT_TOLD, Also, Data, Dropped, Piece, Say, Turn
+from schemas.providers.kit.words import NOT_TOLD, Also, Dropped, Piece, Say, Turn
 from schemas.records import Record
 from schemas.session import Exchange
 
@@ -22,14 +23,11 @@ _UNKNOWN = Kind.UNKNOWN
 class Talk:
     """The exchanges of one session."""
 
-    def __init__(
-        self, rows: Rows, own: Callable[[int, int], None], type_of: Callable[[Data], str], *, prompted: bool
-    ) -> None:
-        self.rows, self.session = rows, rows.session
-        self._own, self._type_of = own, type_of
+    def __init__(self, rows: Rows, own: Callable[[int, int], None], agent: Agent) -> None:
+        self.rows, self._own, self._agent, self.session = rows, own, agent, rows.session
         self.model = ""
         """The model that answers, where messages do not name theirs."""
-        self.turn = not prompted
+        self.turn = not agent.prompted
         """Whether what the agent says next opens an exchange: its prompt is not told."""
         self.untold: Callable[[], str] = str
         """The text of a prompt that is not told, where something else has it."""
@@ -55,7 +53,7 @@ class Talk:
             if len(self._once) == count:
                 return False
         if say.kind is _UNKNOWN:
-            say.label = say.label or self._type_of(record[3])
+            say.label = say.label or self._agent.type(record[3])
             self.session.unknown[one_line(say.label, 80)] += 1
         row = self.rows.named.get(say.id, -1)
         if row >= 0 and self._may_become(row, say.kind):
@@ -82,7 +80,8 @@ class Talk:
         spoken = _TEXT <= kind <= _TOOL or kind == _WRONG  # the agent's: it answers whoever asked last
         if spoken:
             if self.command >= 0:
-                self._answer_command()
+                row, self.command = self.command, -1  # which opens an exchange of its own
+                self._open_at(row, Kind.COMMAND, self._command_text)
             if self.turn:
                 self.open_untold(record)
             if self.branched:
@@ -179,11 +178,6 @@ class Talk:
         session, number = self.session, len(self.session.exchanges)
         session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}"))
         self._unopened.append(session.exchanges[-1])
-
-    def _answer_command(self) -> None:
-        """The agent answers the command typed last, which opens an exchange of its own."""
-        row, self.command = self.command, -1
-        self._open_at(row, Kind.COMMAND, self._command_text)
 
     def _open_at(self, row: int, opener: Kind, prompt: str) -> None:
         session = self.session

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from schemas.clean import clean, set_number
 from schemas.message import Kind, SpanRole
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.rows import Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Count, Total
@@ -32,13 +33,8 @@ class _Rest(NamedTuple):
 class Tokens:
     """The token groups of one session."""
 
-    def __init__(
-        self, rows: Rows, talk: Talk, name_of: Callable[[dict[str, object]], str], recount: str,
-        same_model: Callable[[str, str], bool],
-    ) -> None:  # fmt: skip
-        self._rows, self._talk, self.session = rows, talk, rows.session
-        self._name_of, self._same_model = name_of, same_model
-        self._largest = recount == "largest"
+    def __init__(self, rows: Rows, talk: Talk, agent: Agent) -> None:
+        self._rows, self._talk, self._agent, self.session = rows, talk, agent, rows.session
         self.family: Callable[[], Iterable[Tokens]] = lambda: (self,)
         """These tokens and those of the subagents within the source."""
         self._groups: dict[str, int] = {}
@@ -58,7 +54,7 @@ class Tokens:
         known, rows, session = self._groups, self._rows, self.session
         if usage == _NOTHING and name not in known and not rows.copied:
             return None
-        name = name or self._name_of(record[3]) or f"@{record[0]}"
+        name = name or self._agent.name_of(record[3]) or f"@{record[0]}"
         model = rows.model(told or self._talk.model)
         if rows.copied:
             self._inherit(record, clean(name), usage, model, clean(was))
@@ -76,7 +72,7 @@ class Tokens:
             self._ends[group] = groups.span[group]
         else:
             before = self._last[1] if self._last[0] == group else groups.usage[group]
-            if before != usage and self._largest:
+            if before != usage and self._agent.recount == "largest":
                 usage = before.largest(usage)
             if before != usage:
                 groups.usage[group] = usage
@@ -180,7 +176,7 @@ class Tokens:
     def close(self, spent: Sequence[tuple[str, TokenUsage]]) -> None:
         """Count what is left of running totals once it is known what the subagents in other sources took, by model."""
         for name, rest in self.open.items():
-            took = total_usage(usage for model, usage in spent if self._same_model(model, name)) or _NOTHING
+            took = total_usage(usage for model, usage in spent if self._agent.same_model(model, name)) or _NOTHING
             self._give(rest, name, rest.usage.less(took))
 
     def _give(self, rest: _Rest, model: str, usage: TokenUsage) -> None:
@@ -202,6 +198,6 @@ class Tokens:
         """Yield the tokens of a model's calls, those of subagents and those that were copied included."""
         for tokens in self.family():
             groups, models = tokens.session.groups, tokens.session.models
-            same = {n for n, model in enumerate(models) if self._same_model(model, name)}
+            same = {n for n, model in enumerate(models) if self._agent.same_model(model, name)}
             yield groups.usage.total([g for g in tokens._groups.values() if groups.model[g] in same])
-        yield from (one.usage for one in self.session.inherited.values() if self._same_model(one.model, name))
+        yield from (one.usage for one in self.session.inherited.values() if self._agent.same_model(one.model, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, ToolStatus
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.rows import DETAIL, RESULT, Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Answer, Link, Say, Task, Use
@@ -24,9 +25,8 @@ def _words(prompt: str) -> str:
 class Uses:
     """The tool uses of one session."""
 
-    def __init__(self, rows: Rows, talk: Talk, answers: str, *, reuses: bool = False) -> None:
-        self._rows, self._talk, self.session = rows, talk, rows.session
-        self._first_counts, self._reuses = answers == "first", reuses
+    def __init__(self, rows: Rows, talk: Talk, agent: Agent) -> None:
+        self._rows, self._talk, self._agent, self.session = rows, talk, agent, rows.session
         self._row_of: dict[int, int] = {}
         """The message of each use, by the hash of its id: ids are long, and there are hundreds of thousands."""
         self.open: dict[int, None] = {}
@@ -57,7 +57,7 @@ class Uses:
     def use(self, record: Record, number: int, use: Use) -> bool:
         """A tool use; False where it was told before. One with the `id` of its message takes the place of that."""
         row, messages = self.row(use.use_id), self.session.messages
-        if self._reuses and row not in self.open:
+        if self._agent.reuses and row not in self.open:
             row = -1
         if row >= 0 and row not in self._rows.growing and not (use.id and self._rows.named.get(use.id) == row):
             return False
@@ -102,7 +102,7 @@ class Uses:
         elif row < 0:
             self._talk.add(record, number, Say(Kind.OUTPUT, text, images=answer.images))
             return True
-        elif row not in self.open and self._first_counts:
+        elif row not in self.open and self._agent.answers == "first":
             return False
         else:
             if text or not messages.chars[row]:  # what was told beside it is shown where it says nothing
