@@ -152,6 +152,7 @@ class Codex(Lines):
             use.name, use.input = use.input.told
             use.type = tools.tool_type(use.name)
         tool, facts = super().tool(use, answer, path)
+        tool.images = tool.images or list(use.images)
         script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():
             body = dict_of(one.details)
