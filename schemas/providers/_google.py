@@ -23,6 +23,7 @@ from schemas.values import dict_of, given, list_of, text_of
 
 SUMMARY = "Summary of the earlier conversation"
 _CONTEXTS = {
+    "[Function Response: ": "Results of tools",
     "<state_snapshot>": SUMMARY,
     "<session_context>": "Session context",
     "<hook_context>": "Context from a hook",
@@ -142,6 +143,7 @@ _NAMES: dict[ToolType, str] = {
 TYPES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 """Interchange note 5.1, and what it forgot: grep_search (search_file_content's new name) and agents; Qwen's own."""
 _RUNNING = frozenset({"validating", "scheduled", "executing", "awaiting_approval", "pending", "running"})
+_REFUSED = re.compile(r"(?i:denied by policy)|\A\[Operation Cancelled\]|, but that permission was declined\.\Z")
 _DENIED = re.compile(r"\b(?:denied|did not allow|rejected|not allowed|blocked by policy)\b", re.IGNORECASE)
 _BACKGROUND = re.compile(
     r"Command (?:moved to|started in|is running in) (?:the )?background\b|Background shell started"
@@ -220,8 +222,7 @@ def _status(word: object, text: str, failed: bool, found: bool, code: int | None
     if (isinstance(word, str) and word in _RUNNING) or (not found and word is None):
         return ToolStatus.PENDING
     if word == "error" or failed or code:
-        denied = "denied by policy" in text[:500].lower() or text.startswith("[Operation Cancelled]")
-        return ToolStatus.DENIED if denied else ToolStatus.ERROR
+        return ToolStatus.DENIED if _REFUSED.search(text[:500]) else ToolStatus.ERROR
     return ToolStatus.BACKGROUND if _BACKGROUND.match(text) else ToolStatus.OK
 
 

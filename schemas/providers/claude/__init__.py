@@ -83,7 +83,10 @@ _NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
 """Commands that name no session."""
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
-_REFUSED = ("User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to")
+_REFUSED = (
+    "User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to",
+    "Claude requested permissions to ",
+)  # fmt: skip
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
@@ -558,7 +561,8 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
         return ToolStatus.INTERRUPTED
     if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
         return ToolStatus.ERROR
-    late = denial == "user-rejected" and record.get("toolDenialBeforeRun") is not True
+    ruled = dict_of(record.get("permissionDecision")).get("decision") == "reject"
+    late = denial == "user-rejected" and not ruled and record.get("toolDenialBeforeRun") is not True
     version = text_of(record.get("version")).split(".")
     numbers = [int(n) if n.isascii() and n.isdigit() and len(n) < 9 else -1 for n in version]
     return ToolStatus.INTERRUPTED if late and numbers > _SILENT_DENIALS else ToolStatus.DENIED

@@ -154,6 +154,7 @@ class Codex(Lines):
         if isinstance(use.input, tools.Asked):
             use.name, use.input = use.input.told
         tool, facts = super().tool(use, answer, path)
+        tool.images = tool.images or list(use.images)
         script, commands = use.name in tools.SCRIPTS, list[str]()
         for one in answer.more if answer is not None else ():
             body = dict_of(one.details)

@@ -148,6 +148,8 @@ class Rollout(History):
         """The uses that started what goes on."""
         self._by_event: set[int] = set()
         """Uses that only an event told until now."""
+        self._viewed: list[str] = []
+        """The uses whose image follows as a message of role user (until early 2026)."""
         self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
@@ -268,6 +270,9 @@ class Rollout(History):
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
         key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
+        if self._viewed and key == (_PROMPT, "") and say.images and say.source == ITEM:
+            yield record, number, Answer(self._viewed.pop(0), images=say.images, beside=True)
+            return
         row = texts.match(key, say.source)
         if row >= 0:
             self._prompted |= say.kind is _PROMPT and self._in_turn
@@ -308,6 +313,7 @@ class Rollout(History):
 
     def _open(self) -> None:
         self._prompted = True
+        self._viewed.clear()
         self._texts.clear()
 
     def _forget(self) -> None:
@@ -356,6 +362,8 @@ class Rollout(History):
         else:
             name = self._named(answer.use_id)
         answer.use_id = name
+        if answer.text == "attached local image path":
+            self._viewed.append(name)
         yield record, number, answer
         if answer.subagent:
             yield from self._started(record, number, answer.subagent, name)

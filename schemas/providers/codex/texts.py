@@ -255,6 +255,10 @@ _AGENTS = re.compile(r"# agents\.md instructions(?:.*?</instructions>|.*)", re.I
 _IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
 _HANDOVER = "Another language model started to solve this problem"
+_WARNING = re.compile(
+    r"Warning: (?:apply_patch was requested via |The maximum number of (?:unified )?exec processes you can keep open is )"
+)
+"""What Codex of early 2026 told its model in the person's place."""
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
@@ -285,6 +289,8 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
             segments.append((_CONTEXT, match[0], "project instructions"))
         elif rest.startswith(_HANDOVER):
             segments.append((_CONTEXT, rest, "summary of the earlier conversation"))
+        elif _WARNING.match(rest):
+            segments.append((_CONTEXT, rest, "warning"))
         elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
             segments.append((_CONTEXT, rest[:cut].rstrip(), "IDE context"))
             segments.append((_PROMPT, rest[cut + len(_REQUEST) :].strip(), ""))

@@ -298,7 +298,7 @@ class Qwen(google.Google):
     def _telemetry(self, event: Data) -> Iterator[Item]:
         helper = _HELPER.search(text_of(event.get("prompt_id"))) is not None
         if event.get("event.name") == "qwen-code.api_error":
-            yield Say(Kind.ERROR, text_of(event.get("error_message")), label="API error")
+            yield Say(Kind.ERROR, text_of(event.get("error_message") or event.get("error")), label="API error")
         elif event.get("event.name") == "qwen-code.api_response" and helper:
             names = ("input", "output", "cached_content", "thoughts", "tool", "total")
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
