@@ -116,13 +116,6 @@ class Items(NamedTuple):
 Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
 
 
-def exchange_title(exchange: Exchange, number: int | None) -> str:
-    """`3. the prompt's beginning`; says so when an exchange is rewound or no exchange at all."""
-    unopened = "After the rewind" if exchange.index else "Before the first prompt"
-    text = exchange.prompt or (unopened if exchange.opener is None else "(empty prompt)")
-    return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
-
-
 class Options(TypedDict, total=False):
     """The options of a document that need not be given."""
 
@@ -148,8 +141,11 @@ class Document:
         return one_line(self._hide(self.session.title or first or "Untitled session"))
 
     def heading(self, exchange: Exchange, number: int | None) -> str:
-        """An exchange's title, cut for a heading; secrets go before the cut, which would hide them."""
-        return _short(self._hide(exchange_title(exchange, number)))
+        """`3. the prompt's beginning`, cut for a heading; says so when an exchange is rewound or no exchange at all."""
+        unopened = "After the rewind" if exchange.index else "Before the first prompt"
+        text = exchange.prompt or (unopened if exchange.opener is None else "(empty prompt)")
+        title = f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
+        return _short(self._hide(title))  # the cut would hide secrets
 
     def pieces(self, *, headed: bool = False) -> Iterator[Piece]:
         """The whole document. What stands for a part of a session has no front and no foot; with `headed` a front."""

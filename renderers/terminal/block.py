@@ -343,12 +343,9 @@ def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: 
     if fold >= Fold.SHORT:
         lines = text.count("\n") + 1
         limit = SHORT_LINES if fold is Fold.SHORT else look.full
-        cut = lines > limit
-        shown = "\n".join(text.split("\n", limit)[:limit]) if cut else text
+        shown = "\n".join(text.split("\n", limit)[:limit])
         block.rows.extend(indented(prose_rows(shown, look.width - look.text, palette.output), look.text))
-        if cut:
-            block.more = True
-            block.rows.append(more_row(look, look.text, lines - limit))
+        _with_more(block, max(0, lines - limit), look)
     return block
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import log
 from pathlib import Path
@@ -480,7 +481,7 @@ class Find:
             if self._store is not None:
                 self._store.close()
             self._note = ""
-            self._store = self._library.texts(self._report)
+            self._store = self._library.texts(partial(setattr, self, "_note"))
             self._version = None
         version = self._store.fetch("PRAGMA data_version")
         if version == self._version and version:
@@ -502,9 +503,6 @@ class Find:
         self._tools = list(tools_in(self._words))
         self._files = store.fetch("SELECT file, root, path FROM files")
         self._tails = store.tails()
-
-    def _report(self, reason: str) -> None:
-        self._note = reason
 
 
 def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:

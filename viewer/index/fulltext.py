@@ -25,7 +25,7 @@ import orjson
 from schemas.json_output import json_bytes
 from viewer.index.database import Database
 from viewer.index.query import MARK, Marks, tool_name
-from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
+from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, state_of
 
 T = TypeVar("T")
 _ADD = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
@@ -327,7 +327,11 @@ class TextStore(Database):
             made = f"INSERT INTO sessions ({columns}) VALUES (?, ?, ?, ?, ?, 0, -1, 0, '')"
             sid = connection.execute(made, (*values, name)).lastrowid or 0
         connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
-        data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
+        data = (
+            json.dumps(text.exchanges, separators=(",", ":")).encode(),
+            zlib.compress(text.columns, 1),
+            zlib.compress(text.spans, 1),
+        )
         connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
         return sid, known
 

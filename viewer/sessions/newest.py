@@ -50,7 +50,7 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
         known = library.standing(file)
         if known is None:
             return _Rank(False, True, file.mtime_ns / 1e9, file.file)
-        return None if known.blank else _Rank(False, True, known.when, file.file)
+        return None if known.says_nothing else _Rank(False, True, known.when, file.file)
 
     def look(file: SessionFile) -> _Rank | None:
         if not _says_something(file.path):
@@ -79,7 +79,7 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
             return None
         if known is None:
             return place(file, True, file.mtime_ns / 1e9, library.touched(file))
-        return place(file, not known.blank, known.when, library.newest(file))
+        return place(file, not known.says_nothing, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
         root = library.workspace(file) or _workspace(file.path)
