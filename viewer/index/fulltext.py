@@ -328,7 +328,7 @@ class TextStore(Database):
             sid = connection.execute(made, (*values, name)).lastrowid or 0
         connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
         data = (
-            json.dumps(text.exchanges, separators=(",", ":")).encode(),
+            json_bytes(list(map(tuple, text.exchanges))),
             zlib.compress(text.columns, 1),
             zlib.compress(text.spans, 1),
         )
