@@ -15,6 +15,7 @@ from renderers.facts import (
     exchange_numbers,
     format_exact,
     iso_time,
+    kind_name,
     lack_names,
     plural,
     usage_line,
@@ -422,12 +423,12 @@ class Document:
 
     def _aside(self, kind: Kind, label: str, text: str) -> Iterator[Piece]:
         """Context, notes and unknown records. A note's line is always shown, its text is context."""
-        names = {Kind.CONTEXT: "Context", Kind.NOTE: "Note", Kind.UNKNOWN: "Unknown record"}
+        name = kind_name(kind)
         if kind is Kind.NOTE and label and (not self.include.context or text in ("", label)):
             yield Facts(label)
         elif self.include.context:
-            says_it = kind is Kind.NOTE or label.lower().startswith(names[kind].lower())
-            title = label if label and says_it else ": ".join(filter(None, (names[kind], label)))
+            says_it = kind is Kind.NOTE or label.lower().startswith(name)
+            title = label if label and says_it else ": ".join(filter(None, (name.capitalize(), label)))
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:

@@ -327,12 +327,8 @@ class TextStore(Database):
             made = f"INSERT INTO sessions ({columns}) VALUES (?, ?, ?, ?, ?, 0, -1, 0, '')"
             sid = connection.execute(made, (*values, name)).lastrowid or 0
         connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
-        data = (
-            json_bytes(list(map(tuple, text.exchanges))),
-            zlib.compress(text.columns, 1),
-            zlib.compress(text.spans, 1),
-        )
-        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        exchanges, packed = list(map(tuple, text.exchanges)), (zlib.compress(d, 1) for d in (text.columns, text.spans))
+        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, json_bytes(exchanges), *packed))
         return sid, known
 
     def _touch(self, connection: sqlite3.Connection, text: SessionText, sid: int) -> None:

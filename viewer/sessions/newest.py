@@ -8,6 +8,7 @@ later than its file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -82,7 +83,7 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
         return place(file, not known.says_nothing, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
-        root = library.workspace(file) or _workspace(file.path)
+        root = library.workspace(file) or _read(file.path, attrgetter("workspace_root"), most=_MOST)
         last = _last_time(file)
         when = file.mtime_ns / 1e9 if last is None else last
         return place(file, _says_something(file.path), when, last) if in_directory(root, here) else None
@@ -129,10 +130,6 @@ def _says_something(path: Path) -> bool:
     from viewer.index.summary import says_something
 
     return bool(_read(path, lambda session: says_something(session) or None))
-
-
-def _workspace(path: Path) -> str | None:
-    return _read(path, lambda session: session.workspace_root, most=_MOST)
 
 
 def _last_time(file: SessionFile) -> float | None:
