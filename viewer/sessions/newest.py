@@ -8,7 +8,6 @@ later than its file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -83,7 +82,7 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
         return place(file, not known.says_nothing, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
-        root = library.workspace(file) or _read(file.path, attrgetter("workspace_root"), most=_MOST)
+        root = library.workspace(file) or workspace_of(file.path)
         last = _last_time(file)
         when = file.mtime_ns / 1e9 if last is None else last
         return place(file, _says_something(file.path), when, last) if in_directory(root, here) else None
@@ -124,6 +123,11 @@ def real_id(file: SessionFile) -> str:
     """The id that a session's own records give it, of which discovery may know only the beginning."""
     session_id = _read(file.path, lambda session: session.id if session.id != file.path.stem else None, most=_MOST)
     return session_id or file.id
+
+
+def workspace_of(path: Path) -> str | None:
+    """The directory in which a session's own records say that it runs."""
+    return _read(path, lambda session: session.workspace_root, most=_MOST)
 
 
 def _says_something(path: Path) -> bool:
