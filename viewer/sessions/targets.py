@@ -23,7 +23,7 @@ from schemas.clean import one_line
 from schemas.paths import source_of
 from schemas.provider import SessionFile
 from viewer.output import CallError, path_text, progress
-from viewer.sessions.newest import newest, newest_here, real_id
+from viewer.sessions.newest import newest, real_id
 
 if TYPE_CHECKING:
     from viewer.index.library import Library
@@ -114,10 +114,6 @@ class Targets:
     def latest(self) -> SessionFile | None:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
         return newest(self.found.files, self.library)
-
-    def newest_here(self, here: Path) -> SessionFile | None:
-        """The session to follow in a directory: one that is being written, else the newest; None if there is none."""
-        return newest_here(self.found.files, self.library, here)
 
     def _by_id(self, given: str) -> SessionFile:
         wanted = given.lower()
