@@ -178,10 +178,7 @@ _CLOSING_HASH = re.compile(r"#(?=#*\s*$)")
 
 def escape(text: str) -> str:
     """Plain text on one line as Markdown that reads exactly so."""
-    line = _PUNCTUATION.sub(_escaped, text.replace("\n", " "))
-    return _CLOSING_HASH.sub(r"\\#", line) if "#" in line else line
-
-
-def _escaped(match: re.Match[str]) -> str:
     # Entities are understood everywhere; old readers do not know a backslash before "<".
-    return {"<": "&lt;", "&": "&amp;"}.get(match[0], f"\\{match[0]}")
+    signs = {"<": "&lt;", "&": "&amp;"}
+    line = _PUNCTUATION.sub(lambda match: signs.get(match[0], f"\\{match[0]}"), text.replace("\n", " "))
+    return _CLOSING_HASH.sub(r"\\#", line) if "#" in line else line

@@ -15,6 +15,7 @@ from renderers.facts import (
     exchange_numbers,
     format_exact,
     iso_time,
+    kind_name,
     lack_names,
     plural,
     usage_line,
@@ -116,13 +117,6 @@ class Items(NamedTuple):
 Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
 
 
-def exchange_title(exchange: Exchange, number: int | None) -> str:
-    """`3. the prompt's beginning`; says so when an exchange is rewound or no exchange at all."""
-    unopened = "After the rewind" if exchange.index else "Before the first prompt"
-    text = exchange.prompt or (unopened if exchange.opener is None else "(empty prompt)")
-    return f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
-
-
 class Options(TypedDict, total=False):
     """The options of a document that need not be given."""
 
@@ -148,8 +142,11 @@ class Document:
         return one_line(self._hide(self.session.title or first or "Untitled session"))
 
     def heading(self, exchange: Exchange, number: int | None) -> str:
-        """An exchange's title, cut for a heading; secrets go before the cut, which would hide them."""
-        return _short(self._hide(exchange_title(exchange, number)))
+        """`3. the prompt's beginning`, cut for a heading; says so when an exchange is rewound or no exchange at all."""
+        unopened = "After the rewind" if exchange.index else "Before the first prompt"
+        text = exchange.prompt or (unopened if exchange.opener is None else "(empty prompt)")
+        title = f"{number}. {text}" if number else f"rewound: {text}" if exchange.rewound else text
+        return _short(self._hide(title))  # the cut would hide secrets
 
     def pieces(self, *, headed: bool = False) -> Iterator[Piece]:
         """The whole document. What stands for a part of a session has no front and no foot; with `headed` a front."""
@@ -426,12 +423,12 @@ class Document:
 
     def _aside(self, kind: Kind, label: str, text: str) -> Iterator[Piece]:
         """Context, notes and unknown records. A note's line is always shown, its text is context."""
-        names = {Kind.CONTEXT: "Context", Kind.NOTE: "Note", Kind.UNKNOWN: "Unknown record"}
+        name = kind_name(kind)
         if kind is Kind.NOTE and label and (not self.include.context or text in ("", label)):
             yield Facts(label)
         elif self.include.context:
-            says_it = kind is Kind.NOTE or label.lower().startswith(names[kind].lower())
-            title = label if label and says_it else ": ".join(filter(None, (names[kind], label)))
+            says_it = kind is Kind.NOTE or label.lower().startswith(name)
+            title = label if label and says_it else ": ".join(filter(None, (name.capitalize(), label)))
             yield from _fold(title, text, "context", Code(text, "json" if kind is Kind.UNKNOWN else ""))
 
     def _tool(self, session: Session, message: Message, tool: Tool, prefix: str, depth: int) -> Iterator[Piece]:

@@ -15,6 +15,7 @@ from schemas.figures import format_cost as format_cost
 from schemas.figures import format_count as format_count
 from schemas.figures import format_size as format_size
 from schemas.figures import short_model as short_model
+from schemas.message import Kind
 from schemas.session import Lack, Session
 from schemas.usage import TokenUsage
 
@@ -65,6 +66,12 @@ def kinds_line(dollars: Mapping[str, float]) -> str:
     """Costs by the kind of token, the dearest first: `cache write $0.15 · out $0.06`; what cost nothing is left out."""
     ordered = sorted(dollars.items(), key=lambda one: -one[1])
     return " · ".join(f"{_KINDS[kind]} {format_cost(cost)}" for kind, cost in ordered if cost)
+
+
+def kind_name(kind: Kind) -> str:
+    """The name of a kind of message, for one that has no label."""
+    names = {Kind.UNKNOWN: "unknown record", Kind.COMPACTION: "compacted", Kind.INTERRUPT: "interrupted"}
+    return names.get(kind, kind.name.lower())
 
 
 def plural(count: int, noun: str) -> str:

@@ -219,9 +219,7 @@ def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: A
     return self.renderToken(tokens, index, options, env)
 
 
-@cache
-def _parser(breaks: bool) -> _Markdown:
-    return _Markdown(breaks=breaks)
+_parser = cache(_Markdown)
 
 
 def _markdown(text: str, *, breaks: bool) -> str:
@@ -230,7 +228,7 @@ def _markdown(text: str, *, breaks: bool) -> str:
     deep = any(len(match[0]) >= _NESTING // 2 for match in _CONTAINERS.finditer(text))
     if len(text) > _LIMIT or unclosed > _UNCLOSED or deep:
         return f"<pre><code>{_text(text)}</code></pre>"
-    return str(_parser(breaks).render(text))
+    return str(_parser(breaks=breaks).render(text))
 
 
 # -- colours that a program printed: classes for the terminal's sixteen, which follow light and dark -------------------

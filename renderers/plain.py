@@ -6,7 +6,7 @@ indent, so no content can look like a prompt or an exchange of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Unpack
 
 from renderers.document import (
@@ -38,13 +38,8 @@ def render(session: Session, include: Include, *, colour: bool = False, **option
     """The text, in pieces. With `colour` lines have those of a terminal, each for itself, so that pagers may begin
     anywhere.
     """
-    document = Document(session, include, **options)
-    yield from _written(document, document.pieces(), colour)
-
-
-def _written(document: Document, pieces: Iterable[Piece], colour: bool) -> Iterator[str]:
-    depth = 0
-    for piece in pieces:
+    document, depth = Document(session, include, **options), 0
+    for piece in document.pieces():
         if isinstance(piece, Close):
             depth -= 1
             continue

@@ -21,12 +21,6 @@ _NAMES = ("name", "key", "header", "Name", "Key")
 _VALUES = ("value", "Value")
 
 
-def redact(text: str) -> tuple[str, int]:
-    """`text` without its secrets, and how many there were."""
-    redactor = Redactor()
-    return redactor.redact(text), redactor.count
-
-
 def marks_in(text: str) -> Counter[str]:
     """Count the marks of each kind in a text that is not finished yet."""
     return Counter(match[1] or "secret" for match in _MARKS.finditer(text))

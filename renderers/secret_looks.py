@@ -445,24 +445,17 @@ def _is_mark(raw: bytes, start: int) -> bool:
 
 def by_look(raw: bytes, place: int, look: Look) -> Iterator[Found]:
     """The token at a literal, if there is one."""
-    if (one := _token(raw, place, look)) is not None:
-        yield one
-
-
-def _token(raw: bytes, place: int, look: Look) -> Found | None:
     group = "s" if "s" in look.pattern.groupindex else 0
     if look.before is None and not group and not begins(raw, place, look.strict):
-        return None
+        return
     match = look.pattern.match(raw, place)
     if match is None:
-        return _cut_off(raw, place, look)
+        yield from filter(None, [_cut_off(raw, place, look)])
+        return
     start, end = match.span(group)
-    if look.before is not None:
-        begin = _lead(raw, place, look.before)
-        if begin is None:
-            return None
-        start = begin
-    return Found(start, end, look.kind) if look.accept(decoded(raw, start, end)) else None
+    begin = start if look.before is None else _lead(raw, place, look.before)
+    if begin is not None and look.accept(decoded(raw, begin, end)):
+        yield Found(begin, end, look.kind)
 
 
 _UNICODE = re.compile(rb"\\u[0-9a-fA-F]{4}")

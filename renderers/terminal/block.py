@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from rich.segment import Segment
 from rich.style import Style
 
-from renderers.facts import exchange_facts, exchange_numbers, format_seconds, plural, short_model, usage_line
+from renderers.facts import exchange_facts, exchange_numbers, format_seconds, kind_name, plural, short_model, usage_line
 from renderers.headline import context_line, headline, thinking_line
 from renderers.terminal.diff import printed_rows
 from renderers.terminal.folds import FULL_LINE, SHORT_LINES, Fold
@@ -313,8 +313,7 @@ def _output(message: Message, fold: Fold, look: Look) -> Block:
 
 
 def _note(message: Message, fold: Fold, look: Look) -> Block:
-    names = {Kind.CONTEXT: "context", Kind.UNKNOWN: "unknown record", Kind.COMMAND: "command", Kind.NOTE: "note"}
-    label = message.label or names.get(message.kind, message.kind.name.lower())
+    label = message.label or kind_name(message.kind)
     dim = look.palette.dim
     return _labelled(message, label, Segment(LEAF, dim), dim, fold, look)
 
@@ -343,12 +342,9 @@ def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: 
     if fold >= Fold.SHORT:
         lines = text.count("\n") + 1
         limit = SHORT_LINES if fold is Fold.SHORT else look.full
-        cut = lines > limit
-        shown = "\n".join(text.split("\n", limit)[:limit]) if cut else text
+        shown = "\n".join(text.split("\n", limit)[:limit])
         block.rows.extend(indented(prose_rows(shown, look.width - look.text, palette.output), look.text))
-        if cut:
-            block.more = True
-            block.rows.append(more_row(look, look.text, lines - limit))
+        _with_more(block, max(0, lines - limit), look)
     return block
 
 

@@ -21,10 +21,6 @@ NARROW = 60
 OPEN, CLOSED, LEAF = "▾", "▸", "·"
 
 
-def _no_cost(exchange: int) -> str:
-    return ""
-
-
 @dataclass(slots=True)
 class Look:
     """The settings that decide how a block looks."""
@@ -39,7 +35,7 @@ class Look:
     """The exchange that is being worked on now."""
     subagents: Mapping[int, str] = field(default_factory=dict)
     """What the subagents did so far, by the message whose tool started each."""
-    cost: Callable[[int], str | None] = _no_cost
+    cost: Callable[[int], str | None] = lambda exchange: ""
     """What an exchange cost, in words; None where that will be known in a moment."""
 
     @property

@@ -9,7 +9,6 @@ from rich.segment import Segment
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, plain, width_of, wrap
 from renderers.terminal.styles import Palette
 
-_LEAST = MIN_WIDTH
 _GAP = " │ "
 
 
@@ -22,7 +21,7 @@ def table_rows(table: list[list[Spans]], alignments: list[str], width: int, pale
     room = width - len(_GAP) * (columns - 1)
     if sum(natural) > room and len(table) > 1:
         # A heading of two words stands in two lines before anything below it is wrapped.
-        narrow = [max(_longest_word(cell), 1) for cell in table[0]]
+        narrow = [max([1, *map(width_of, plain(cell).split())]) for cell in table[0]]
         natural = [max([few, *(_cells(row[c]) for row in table[1:] if c < len(row))]) for c, few in enumerate(narrow)]
     widths = _fit(natural, room)
     if widths is None:
@@ -38,15 +37,11 @@ def _cells(spans: Spans) -> int:
     return sum(width_of(text) for text, _ in spans)
 
 
-def _longest_word(spans: Spans) -> int:
-    return max(map(width_of, plain(spans).split()), default=0)
-
-
 def _fit(natural: list[int], room: int) -> list[int] | None:
     """Widths of the columns: the widest give way first, none below a readable least. None if they do not fit."""
     if sum(natural) <= room:
         return natural
-    least = [min(n, _LEAST) for n in natural]
+    least = [min(n, MIN_WIDTH) for n in natural]
     if sum(least) > room:
         return None
     low, high = 1, max(natural)

@@ -143,7 +143,7 @@ def here(tmp_path: Path) -> Callable[[], str | None]:
     """The session that `tail` follows in the directory `tmp_path`."""
 
     def find() -> str | None:
-        file = Targets().newest_here(tmp_path)
+        file = newest.newest_here((targets := Targets()).found.files, targets.library, tmp_path)
         return file.path.stem if file else None
 
     return find

@@ -19,6 +19,7 @@ from viewer.follow.family import FollowSet, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
+from viewer.sessions.newest import newest_here
 from viewer.sessions.selection import part_at
 from viewer.sessions.targets import STDIN, Targets
 from viewer.start import open_stream
@@ -89,7 +90,7 @@ def _path(target: str | None) -> tuple[Path | None, str]:
     if target is not None:
         found = targets.resolve(target)
         return found.path, found.place
-    newest = targets.newest_here(Path.cwd())
+    newest = newest_here(targets.found.files, targets.library, Path.cwd())
     return None if newest is None else newest.path, ""
 
 

@@ -202,7 +202,7 @@ class Succession:
             try:
                 with os.scandir(place) as entries:
                     files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
-                    names = [entry.path for entry in files if _ending(entry.name)]
+                    names = [entry.path for entry in files if entry.name.endswith((".jsonl", ".json"))]
             except OSError:
                 continue  # not made yet, or gone
             yield from map(Path, sorted(names))
@@ -258,7 +258,3 @@ def _begins_cleared(session: Session) -> bool | None:
         if message.kind not in (Kind.CONTEXT, Kind.NOTE) or i >= _BEFORE:
             return False
     return None
-
-
-def _ending(name: str) -> bool:
-    return name.endswith((".jsonl", ".json"))

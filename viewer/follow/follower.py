@@ -64,7 +64,7 @@ def _stamp(stat: os.stat_result) -> _Stamp:
 
 
 class _NothingYet:
-    """The reading of a file in which no record is whole yet."""
+    """The reading of a file in which no record is whole yet, so that nothing changes."""
 
     done = True
     progress = (0, 0)
@@ -74,16 +74,10 @@ class _NothingYet:
         self.sources = [path]
 
     def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Return no changes: nothing is there."""
+        """Return no changes."""
         return []
 
-    def finish(self) -> list[Change]:
-        """Return no changes: nothing was there."""
-        return []
-
-    def refresh(self) -> list[Change]:
-        """Return no changes: nothing is known that could lie beside the file."""
-        return []
+    finish = refresh = step
 
 
 class Follower:

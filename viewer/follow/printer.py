@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from renderers.facts import format_exact, local_time, plural, usage_line
+from renderers.facts import format_exact, kind_name, local_time, plural, usage_line
 from renderers.headline import headline, tool_command
 from renderers.places import find_place
 from renderers.plain_tables import aligned_tables
@@ -21,15 +21,6 @@ from viewer.output import path_text
 OUTPUT_LINES = 20
 """Lines of a tool's output that are printed; how many more there are is said."""
 _ASIDE_LINES = 4
-_NAMES = {
-    Kind.COMPACTION: "compacted",
-    Kind.INTERRUPT: "interrupted",
-    Kind.ERROR: "error",
-    Kind.OUTPUT: "output",
-    Kind.CONTEXT: "context",
-    Kind.NOTE: "note",
-    Kind.UNKNOWN: "unknown record",
-}
 _GROWING = (Kind.NOTE, Kind.COMPACTION)
 """Messages that a live stream adds to while they are its last: the output of a program, a compaction whose summary
 follows. Of the words of a model the parser says itself whether more may come (`Flag.GROWING`).
@@ -314,7 +305,7 @@ def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) 
     elif message.tool is not None:
         yield from _tool_lines(session, message.tool, most)
     else:
-        name = _NAMES.get(kind, "note")
+        name = kind_name(kind)
         label = message.label if message.label.lower().startswith(name) else f"{name} {message.label}".strip()
         if message.figures:
             yield f"  {message.label}  {message.figures}"

@@ -172,6 +172,11 @@ class Row(NamedTuple):
     error: str = ""
     """Why there is no summary, or why a subagent is not in it."""
 
+    @property
+    def says_nothing(self) -> bool:
+        """Tell whether there is nothing to read in it."""
+        return bool(self.blank) or not self.listed
+
 
 @dataclass(slots=True)
 class Indexed:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import log
 from pathlib import Path
@@ -332,11 +333,7 @@ class Find:
         """The sessions whose title is meant."""
         if not all(pattern.search(self._titles) for pattern in query.patterns):
             return set()
-        return {
-            sid
-            for (sid, kept), words in zip(self._sessions.items(), self._titles.split("\n"), strict=True)
-            if query.titled(words) and query.when(kept.facts["created"])
-        }
+        return {sid for sid, kept in self._sessions.items() if query.titled(kept.facts)}
 
     def _touched(self, query: Query) -> dict[int, list[tuple[int, int]]]:
         """The messages that read or changed a file that is asked for, by session; with words all of their exchanges."""
@@ -368,8 +365,7 @@ class Find:
         if query.timed:
             columns = self.held(sid).columns
             rows = [row for row in rows if query.when(columns.time(row & MESSAGE))]
-        titled = query.of_sessions and query.titled(words_of(facts["title"])) and query.when(facts["created"])
-        if titled and not any(lane_of_row(row) == PROMPTS for row in rows):
+        if query.titled(facts) and not any(lane_of_row(row) == PROMPTS for row in rows):
             rows.append(row_of(TITLE, sid, MESSAGE))
             outright.add(rows[-1])
         return _in_order(rows, outright), outright
@@ -482,7 +478,7 @@ class Find:
             if self._store is not None:
                 self._store.close()
             self._note = ""
-            self._store = self._library.texts(self._report)
+            self._store = self._library.texts(partial(setattr, self, "_note"))
             self._version = None
         version = self._store.fetch("PRAGMA data_version")
         if version == self._version and version:
@@ -504,9 +500,6 @@ class Find:
         self._tools = list(tools_in(self._words))
         self._files = store.fetch("SELECT file, root, path FROM files")
         self._tails = store.tails()
-
-    def _report(self, reason: str) -> None:
-        self._note = reason
 
 
 def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
@@ -605,7 +598,6 @@ def rows_in(text: SessionText, query: Query) -> list[int]:
             touched = {row.message for row in found if bisect_right(starts, row.message) in exchanges}
         found = [row for row in found if row.message in touched]
     rows = [row_of(row.lane, 0, row.message) for row in found]
-    titled = query.of_sessions and query.titled(text.facts["title"]) and query.when(text.facts["created"])
-    if titled and not any(row.lane == PROMPTS for row in found):
+    if query.titled(text.facts) and not any(row.lane == PROMPTS for row in found):
         rows.append(row_of(TITLE, 0, MESSAGE))
     return rows

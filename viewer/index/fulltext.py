@@ -25,7 +25,7 @@ import orjson
 from schemas.json_output import json_bytes
 from viewer.index.database import Database
 from viewer.index.query import MARK, Marks, tool_name
-from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, exchanges_json, state_of
+from viewer.index.texts import Known, Places, Row, SessionText, exchanges_from, state_of
 
 T = TypeVar("T")
 _ADD = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
@@ -327,8 +327,8 @@ class TextStore(Database):
             made = f"INSERT INTO sessions ({columns}) VALUES (?, ?, ?, ?, ?, 0, -1, 0, '')"
             sid = connection.execute(made, (*values, name)).lastrowid or 0
         connection.execute("DELETE FROM tails WHERE sid = ?", (sid,))
-        data = (exchanges_json(text.exchanges), zlib.compress(text.columns, 1), zlib.compress(text.spans, 1))
-        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, *data))
+        exchanges, packed = list(map(tuple, text.exchanges)), (zlib.compress(d, 1) for d in (text.columns, text.spans))
+        connection.execute("INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?)", (sid, json_bytes(exchanges), *packed))
         return sid, known
 
     def _touch(self, connection: sqlite3.Connection, text: SessionText, sid: int) -> None:

@@ -19,7 +19,7 @@ from functools import partial
 from heapq import nlargest
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import orjson
@@ -70,15 +70,6 @@ def in_directory(workspace: str | None, directory: Path | str) -> bool:
         return False
     here, there = os.path.normpath(os.fspath(directory)), os.path.normpath(workspace)
     return there == here or there.startswith(here.rstrip(os.sep) + os.sep)
-
-
-class Standing(NamedTuple):
-    """The place of a file in a list: by `when`, in seconds since 1970, and not at all if there is nothing to read in
-    it.
-    """
-
-    when: float
-    blank: bool
 
 
 class Library:
@@ -226,13 +217,11 @@ class Library:
                 table = Table.from_bytes(store.groups_of(summary.file) if kept is None else kept.groups)
                 yield [row for row in table.rows(summary.source, summary.when) if not row.inherited]
 
-    def standing(self, file: SessionFile) -> Standing | None:
-        """Return the place of a file in lists; None where the index does not know it as it is now."""
+    def standing(self, file: SessionFile) -> Row | None:
+        """Return what lists know of a file; None where the index does not know it as it is now."""
         self._load()
         row = self._rows.get(file.file)
-        if row is None or not _is_as_read(row, file):
-            return None
-        return Standing(row.when, bool(row.blank) or not row.listed)
+        return row if row is not None and _is_as_read(row, file) else None
 
     def session_id(self, file: SessionFile) -> str | None:
         """The id of the session in a file, in full; None where the index does not know the file. It stays the same
@@ -254,7 +243,7 @@ class Library:
         """The time of the newest record of a session and its subagents; where the index does not know them all as they
         are now, when they were written. None where they tell no time.
         """
-        row = self._rows.get(file.file) if self.standing(file) else None
+        row = self.standing(file)
         return self.touched(file) if row is None or newest_side(row.side) > row.touched_ns else row.newest
 
     def list_json(self, *, everything: bool) -> bytes:

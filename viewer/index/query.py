@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind
@@ -204,9 +204,7 @@ class Query:
 
     def finds(self, words: str, marks: Marks) -> bool:
         """Return whether a message with these words (`words_of`) and marks is meant, files and session apart."""
-        if not all(pattern.search(words) for pattern in self.patterns):
-            return False
-        if any(pattern.search(words) for pattern in self.unwanted):
+        if not self._holds(words):
             return False
         tokens = set(marks.tokens)
         for name, filter_ in self.filters.items():
@@ -220,10 +218,12 @@ class Query:
         """Return whether a text holds the words as such, and not only as parts of others."""
         return all(pattern.search(words) for pattern in self.exact)
 
-    def titled(self, title: str) -> bool:
-        """Return whether a session's title is meant."""
-        words = words_of(title)
+    def _holds(self, words: str) -> bool:
         return all(p.search(words) for p in self.patterns) and not any(p.search(words) for p in self.unwanted)
+
+    def titled(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether a session is meant by its title; `facts` are those that the index keeps of it."""
+        return self.of_sessions and self._holds(words_of(facts["title"])) and self.when(facts["created"])
 
     def when(self, time: float | None) -> bool:
         """Return whether something of that time is meant; what has none, only if no time is asked for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Container, Iterator, Sequence
@@ -10,6 +9,8 @@ from itertools import accumulate
 from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
+
+import orjson
 
 from renderers.headline import verb_of
 from renderers.places import exchange_names
@@ -282,11 +283,6 @@ def _settled(session: Session, mtime_ns: int) -> int:
     return next((index for index in range(count) if flags[index] & _OPEN), count)
 
 
-def exchanges_json(exchanges: list[Places]) -> bytes:
-    """Exchanges as the index keeps them."""
-    return json.dumps(exchanges, separators=(",", ":")).encode()
-
-
 def exchanges_from(data: bytes) -> list[Places]:
-    """Read what `exchanges_json` wrote. Raises ValueError, TypeError."""
-    return [Places(*entry) for entry in json.loads(data)]
+    """Exchanges as the index keeps them. Raises ValueError, TypeError."""
+    return [Places(*entry) for entry in orjson.loads(data)]

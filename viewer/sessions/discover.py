@@ -75,9 +75,9 @@ def looking(found: Found, env: Environment, agents: Iterable[Provider] | None = 
     found.files.sort(key=attrgetter("mtime_ns", "id"), reverse=True)
 
 
-def is_any(env: Environment | None = None) -> bool:
+def is_any() -> bool:
     """Tell whether there is a session at all: of 100,000 only the first is looked at."""
-    env = env or environment()
+    env = environment()
     for provider in present(env):
         for location in provider.locations(env):
             with suppress(OSError):

@@ -50,7 +50,7 @@ def newest(files: list[SessionFile], library: Library) -> SessionFile | None:
         known = library.standing(file)
         if known is None:
             return _Rank(False, True, file.mtime_ns / 1e9, file.file)
-        return None if known.blank else _Rank(False, True, known.when, file.file)
+        return None if known.says_nothing else _Rank(False, True, known.when, file.file)
 
     def look(file: SessionFile) -> _Rank | None:
         if not _says_something(file.path):
@@ -79,10 +79,10 @@ def newest_here(files: list[SessionFile], library: Library, here: Path) -> Sessi
             return None
         if known is None:
             return place(file, True, file.mtime_ns / 1e9, library.touched(file))
-        return place(file, not known.blank, known.when, library.newest(file))
+        return place(file, not known.says_nothing, known.when, library.newest(file))
 
     def look(file: SessionFile) -> _Rank | None:
-        root = library.workspace(file) or _workspace(file.path)
+        root = library.workspace(file) or workspace_of(file.path)
         last = _last_time(file)
         when = file.mtime_ns / 1e9 if last is None else last
         return place(file, _says_something(file.path), when, last) if in_directory(root, here) else None
@@ -125,14 +125,15 @@ def real_id(file: SessionFile) -> str:
     return session_id or file.id
 
 
+def workspace_of(path: Path) -> str | None:
+    """The directory in which a session's own records say that it runs."""
+    return _read(path, lambda session: session.workspace_root, most=_MOST)
+
+
 def _says_something(path: Path) -> bool:
     from viewer.index.summary import says_something
 
     return bool(_read(path, lambda session: says_something(session) or None))
-
-
-def _workspace(path: Path) -> str | None:
-    return _read(path, lambda session: session.workspace_root, most=_MOST)
 
 
 def _last_time(file: SessionFile) -> float | None:

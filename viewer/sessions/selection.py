@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from renderers.facts import plural
 from renderers.places import find_part, no_such_place
 from schemas.opening import OpenError, addresses_in, read_session
-from schemas.paths import source_of
 from schemas.troubles import bug
 from viewer.output import CallError, path_text, progress, warn, warn_of
+from viewer.sessions.freshness import file_state
 from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def each_session(
 
     A file that is no session is an OpenError where it was named (`strict`), else it is left out and said.
     """
-    sizes = [_size(target.path) for target in targets]
+    sizes = [max(0, file_state(target.path).size) for target in targets]
     before, everything = 0, sum(sizes)
     for target, size in zip(targets, sizes, strict=True):
         offset = before
@@ -147,13 +147,6 @@ def failed(target: Target, error: Exception, *, strict: bool) -> None:
     if strict:
         raise CallError(reason) from error
     warn(reason)
-
-
-def _size(path: Path) -> int:
-    try:
-        return source_of(path)[0].stat().st_size
-    except OSError:
-        return 0  # opening it says what is wrong
 
 
 # -- parts of them -----------------------------------------------------------------------------------------------------

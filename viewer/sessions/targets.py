@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 from renderers.places import split_place
 from schemas.clean import one_line
+from schemas.opening import OpenError, addresses_in, head_of, read_session, recognise
 from schemas.paths import source_of
 from schemas.provider import SessionFile
 from viewer.output import CallError, path_text, progress
-from viewer.sessions.newest import newest, newest_here, real_id
+from viewer.sessions.newest import newest, real_id
 
 if TYPE_CHECKING:
     from viewer.index.library import Library
@@ -115,10 +116,6 @@ class Targets:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
         return newest(self.found.files, self.library)
 
-    def newest_here(self, here: Path) -> SessionFile | None:
-        """The session to follow in a directory: one that is being written, else the newest; None if there is none."""
-        return newest_here(self.found.files, self.library, here)
-
     def _by_id(self, given: str) -> SessionFile:
         wanted = given.lower()
         fitting = self._fitting(wanted)
@@ -174,8 +171,6 @@ def _is_address(given: str, target: str) -> bool:
     """Tell whether what looks like a place is a part of a file's name, or the key of a session in a source of many."""
     if os.path.lexists(given_path(given)):
         return True
-    from schemas.opening import addresses_in
-
     source = given_path(target)
     return source.is_file() and given_path(given) in addresses_in(source)
 
@@ -206,8 +201,6 @@ def shown(given: str) -> str:
 
 def _opens(path: Path) -> bool:
     """Tell whether a file is a session."""
-    from schemas.opening import OpenError, head_of, recognise
-
     try:
         recognise(head_of(path))
     except (OpenError, OSError):
@@ -228,8 +221,6 @@ def _sessions_in(folder: Path) -> list[Path]:
 
 def _is_subagent(path: Path) -> bool:
     """Tell whether a file is the session of a subagent."""
-    from schemas.opening import OpenError, read_session
-
     try:
         return read_session(path).lineage.agent_id is not None
     except OpenError:

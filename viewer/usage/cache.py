@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderers.facts import format_count, format_seconds, iso_time, short_model
@@ -81,12 +82,6 @@ def misses(rows: Iterable[Response]) -> Iterator[Miss]:
             hour = usage.cache_write_1h
             lifetimes[row.model] = None if hour is None else _HOUR if hour else _MINUTES
         last[row.model] = before = row
-
-
-def misses_of_members(rows: Iterable[Response]) -> Iterator[Miss]:
-    """The breaks of a session and its subagents, each of which is a talk of its own."""
-    for _, own in groupby(rows, key=lambda row: row.member):
-        yield from misses(own)
 
 
 @dataclass(slots=True)
@@ -172,7 +167,8 @@ class Breaks:
             one.compare([table for _, table in indexed])
         for summary, table in indexed:
             rows = list(table.rows(summary.source, summary.when))
-            if any(misses_of_members(rows)):
+            # A session and its subagents are talks of their own.
+            if any(any(misses(own)) for _, own in groupby(rows, key=attrgetter("member"))):
                 targets.append(Target(summary.path, summary.file))
             self._note(row for row, holder in everything.settle(rows) if holder is None)
         before = self.sessions, self.written, self.silent

@@ -93,9 +93,7 @@ class SessionCosts:
         """Of all exchanges, as of the last complete `run`."""
         self.late: set[int] = set()
         """Exchanges that were asked for before they were worked out: their lines are to be drawn again."""
-        self._session = session
-        self._known: dict[int, Tally] = {}
-        self._due: set[int] = set(range(len(session.exchanges)))
+        self.begin(session)
 
     def changed(self, exchanges: Iterable[int]) -> None:
         """Their responses are others than before. A response can have moved on from the exchange before as well."""
@@ -105,7 +103,7 @@ class SessionCosts:
     def begin(self, session: Session) -> None:
         """Another object holds the session now, or all of it is new."""
         self._session = session
-        self._known.clear()
+        self._known: dict[int, Tally] = {}
         self._due = set(range(len(session.exchanges)))
 
     def of(self, exchange: int) -> str | None:

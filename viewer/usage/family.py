@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -19,9 +19,9 @@ _SLICE = 256 << 10
 
 
 class _Known(NamedTuple):
-    """The content of a subagent's file, while its sources were in that state."""
+    """The content of a subagent's session; of one in a file of its own while its sources were in that state."""
 
-    state: set[Side]
+    state: Set[Side]
     messages: int
     usage: TokenUsage | None
     unmetered: bool
@@ -65,25 +65,20 @@ class FamilyUsage:
                 continue
             seen.add(key)
             if inside and inner is not None:
-                members.append((yield from _responses(inner, range(len(inner.groups)))))
-                children = inner.subagents
-                unmetered += inner.is_unmetered
-                said = _said(len(inner.messages), inner.usage())
+                known: _Known | None = yield from _facts_of(inner)
             else:
-                path = subagent.path or (inner.path if inner else session.path)
-                yield from self._read(path)
-                known = self._known.get(path)
-                if known is None:
-                    unread += not subagent.internal
-                    continue
-                members.append(known.responses)
-                children = known.subagents
-                unmetered += known.unmetered
-                said = _said(known.messages, known.usage)
+                known = yield from self._read(subagent.path or (inner.path if inner else session.path))
+            if known is None:
+                unread += not subagent.internal
+                continue
+            members.append(known.responses)
+            unmetered += known.unmetered
             if depth == 1 and subagent.tool_use is not None:
-                done[session.messages.key[subagent.tool_use]] = said
+                tokens = None if known.usage is None else known.usage.total
+                words = [plural(known.messages, "message"), *([] if tokens is None else [format_count(tokens)])]
+                done[session.messages.key[subagent.tool_use]] = " · ".join(words)
             count += 1
-            queue.extend((child, depth + 1) for child in children)
+            queue.extend((child, depth + 1) for child in known.subagents)
             yield
         used = {response.group for responses in members for response in responses}
         copied = [group for group, group_id in enumerate(session.groups.ids) if group_id in used]
@@ -107,12 +102,12 @@ class FamilyUsage:
         keys, uses = session.messages.key, (subagent.tool_use for subagent in session.subagents)
         return {i: said for i in uses if i is not None and (said := self.done.get(keys[i])) is not None}
 
-    def _read(self, path: Path) -> Iterator[None]:
+    def _read(self, path: Path) -> Generator[None, None, _Known | None]:
         """Read a file unless it is as it was when it was last read. One that cannot be read counts for nothing."""
         try:
             known = self._known.get(path)
             if known is not None and known.state == {file_state(side.path) for side in known.state}:
-                return
+                return known
             reading = open_reading(path)
             state = {file_state(source) for source in (path, *reading.sources)}
             while not reading.done:
@@ -122,12 +117,16 @@ class FamilyUsage:
             reading.refresh()
         except (OSError, OpenError):
             self._known.pop(path, None)
-            return
-        session = reading.session
-        responses = yield from _responses(session, range(len(session.groups)))
-        said = len(session.messages), session.usage(), session.is_unmetered
-        self._known[path] = _Known(state, *said, responses, session.subagents)
-        session.close()
+            return None
+        self._known[path] = known = yield from _facts_of(reading.session, state)
+        reading.session.close()
+        return known
+
+
+def _facts_of(session: Session, state: Set[Side] = frozenset()) -> Generator[None, None, _Known]:
+    """Return what a session holds, giving way after each response."""
+    responses = yield from _responses(session, range(len(session.groups)))
+    return _Known(state, len(session.messages), session.usage(), session.is_unmetered, responses, session.subagents)
 
 
 def _responses(session: Session, groups: Iterable[int]) -> Generator[None, None, list[Response]]:
@@ -158,11 +157,3 @@ def _added(responses: list[Response]) -> tuple[list[TokenUsage | None], Tally | 
             before = priced([replace(one, usage=one.own, priced=False)])
             costs.merge(Tally(cost=(priced([one]).cost or 0) - (before.cost or 0)))
     return usages, costs if loaded() else None
-
-
-def _said(messages: int, usage: TokenUsage | None) -> str:
-    """`14 messages · 22k`."""
-    facts = [plural(messages, "message")]
-    if usage is not None and usage.total is not None:
-        facts.append(format_count(usage.total))
-    return " · ".join(facts)

@@ -96,11 +96,6 @@ class Followed:
         """Tell whether all that there was has been read."""
         return all(follower.loaded for follower in self.followers)
 
-    def _leaves_more(self) -> bool:
-        if self._given is not None:
-            return not self.loaded
-        return not self.loaded or self._figures.is_at_work or self._files_of[1] < len(self.session.messages)
-
     @property
     def touched(self) -> float:
         """The time at which it, or a subagent of it, was written last."""
@@ -147,11 +142,12 @@ class Followed:
         self.turn = self._turn(self.follower)
         sources = [path for follower in self.followers for path in follower.sources]
         self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
+        self.has_more, self.seat = not self.loaded, self._seat()
         if self._given is None:
             self._note_files()
             if self.loaded:
                 self._figures.run(self.session, self.touched, seconds)
-        self.has_more, self.seat = self._leaves_more(), self._seat()
+            self.has_more |= self._figures.is_at_work or self._files_of[1] < len(self.session.messages)
 
     def _find_helpers(self, session: Session, now: float) -> None:
         """Follow the subagents that may run: those that have no result, and others written in the last minutes, since

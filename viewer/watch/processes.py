@@ -73,7 +73,8 @@ class Processes:
             self.namespace = self._link("self/ns/pid")
         again = {pid for pid in (*eyed, *self._young) if pid in pids}
         for pid in (self._all.keys() - pids) | again:
-            self._forget(pid)
+            if (process := self._all.pop(pid, None)) is not None:
+                self._children[process.parent].discard(pid)
         for pid in pids - self._all.keys():
             self._learn(pid)
         self._young = [one.pid for one in self._all.values() if now - self.begun(one) < _YOUNG]
@@ -87,10 +88,6 @@ class Processes:
             return  # it has ended
         self._all[pid] = process
         self._children.setdefault(process.parent, set()).add(pid)
-
-    def _forget(self, pid: int) -> None:
-        if (process := self._all.pop(pid, None)) is not None:
-            self._children[process.parent].discard(pid)
 
     # -- asking ----------------------------------------------------------------------------------------------------
 

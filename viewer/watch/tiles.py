@@ -17,7 +17,6 @@ from operator import itemgetter
 from pathlib import Path
 
 from renderers.facts import project_name
-from schemas.opening import open_reading
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
 from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
@@ -26,6 +25,7 @@ from viewer.follow.clock import written_below
 from viewer.follow.follower import Follower
 from viewer.sessions.discover import Found, discover, environment
 from viewer.sessions.freshness import RECENT_SECONDS, file_state
+from viewer.sessions.newest import workspace_of
 from viewer.watch.followed import Followed
 from viewer.watch.links import Links
 from viewer.watch.processes import SAMPLE, Processes, Stillness
@@ -49,8 +49,6 @@ _UNHEARD = 0.25
 """Seconds between looks at files where the system does not say that they are written."""
 _MOST_LOOKED_INTO = 50
 """Sessions of an agent that are looked into for one in the directory of a process."""
-_BEGINNING = 1 << 20
-"""Bytes in which a session says where it runs."""
 
 
 class Watch:
@@ -157,13 +155,7 @@ class Watch:
 
     def _workspace(self, path: Path) -> str | None:
         if path not in self._workspaces:
-            self._workspaces[path] = None
-            with suppress(OpenError, OSError):
-                reading = open_reading(path)
-                while not reading.done and reading.session.workspace_root is None and reading.progress[0] < _BEGINNING:
-                    reading.step(1 << 16)
-                self._workspaces[path] = reading.session.workspace_root
-                reading.session.close()
+            self._workspaces[path] = workspace_of(path)
         return self._workspaces[path]
 
     def _follow(self, file: SessionFile) -> None:
