@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from textual.strip import Strip
 
@@ -20,12 +21,11 @@ _STEP = 8
 """How much more of a huge output each press of enter shows."""
 
 
-@dataclass(slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A block, and its rows as strips as far as they were asked for."""
 
     block: Block
-    strips: dict[int, Strip] = field(default_factory=dict)
+    strips: dict[int, Strip]
 
 
 class DrawnBlocks:
@@ -44,7 +44,7 @@ class DrawnBlocks:
         drawn = self._kept.get(key)
         if drawn is None:
             look = replace(self.look, full=self._full[index]) if index in self._full else self.look
-            drawn = self._kept[key] = Drawn(render_block(self._session, index, fold, look))
+            drawn = self._kept[key] = Drawn(render_block(self._session, index, fold, look), {})
             self._rows += len(drawn.block.rows)
             while self._rows > MAX_ROWS and len(self._kept) > 1:
                 _, old = self._kept.popitem(last=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
@@ -137,7 +137,7 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _styles_now(self) -> Overlay:
         if self._overlay is None:
-            laid = {field.name: extra_style(self, field.name) for field in fields(Overlay) if field.name != "base"}
+            laid = {name: extra_style(self, name) for name in Overlay._fields if name != "base"}
             self._overlay = Overlay(self.rich_style, **laid)
             self.look = replace(self.look, palette=palette_of(self))
             self.blocks.clear(self.look)
