@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textual.strip import Strip
 
@@ -71,19 +71,17 @@ class DrawnBlocks:
         for index in {index for (index, _), drawn in self._kept.items() if want in drawn.block.wanted}:
             self.forget(index)
 
-    def moved(self, moves: Moves, look: Look) -> DrawnBlocks:
+    def moved(self, moves: Moves) -> DrawnBlocks:
         """An empty one for the session that took this one's place; what was to be shown of huge outputs stays."""
-        blocks = DrawnBlocks(moves.new, look)
+        blocks = DrawnBlocks(moves.new, self.look)
         blocks._full = {place: full for i, full in self._full.items() if (place := moves.find(i)) is not None}
         return blocks
 
-    def relook(self, look: Look) -> None:
+    def relook(self, **changes: Any) -> None:
         """Draw so from now on; whoever changes the look forgets the messages that it changes."""
-        self.look = look
+        self.look = replace(self.look, **changes)
 
-    def clear(self, look: Look | None = None) -> None:
+    def clear(self) -> None:
         """Everything looks different now."""
         self._kept.clear()
         self._rows = 0
-        if look is not None:
-            self.look = look
