@@ -345,7 +345,7 @@ async def test_colours_come_to_all_messages_that_wait_for_them() -> None:
     async with transcript(items) as (_, view):
         replace_session(view, session_of(PATH, items))
         (want,) = set(view.wanted)
-        work = view.highlights.work(want)
+        work = view.look.highlights.work(want)
         next(work)
         replace_session(view, session_of(PATH, [item("user", "new", "before"), *items]))
         list(work)

@@ -79,11 +79,21 @@ class TurnlogApp(App[None]):
         if config.theme is not None and config.theme not in self.available_themes:
             names = ", ".join(sorted(self.available_themes))
             raise ConfigError(f"{config_path()}: there is no theme {one_line(config.theme)!r}; there are {names}")
-        self.theme = config.theme or fitting_theme(os.environ, self.console.color_system)
+        self._begin_with_theme(config.theme or fitting_theme(os.environ, self.console.color_system))
         self._asked_to_leave = -_TWICE
         """When ctrl+c was pressed last with nothing to copy (monotonic clock)."""
         self._first: Screen[None] | None = None
         self._events: asyncio.AbstractEventLoop | None = None
+
+    def _begin_with_theme(self, name: str) -> None:
+        """Take a theme as if it were Textual's own: one that is set is parsed and laid out again, before there is any
+        picture.
+        """
+        self.set_reactive(TurnlogApp.theme, name)
+        dark = self.current_theme.dark
+        self.update_classes({f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def start_with(self, screen: Screen[None]) -> None:
         """The screen to begin with; leaving it leaves the program."""

@@ -237,8 +237,8 @@ class BrowserScreen(RowListScreen):
         return Content("").join(lines)
 
     @on(SessionList.Moved)
-    def _session_moved(self, event: SessionList.Moved) -> None:
-        self._preview.show(event.summary, self._costs_of(event.summary))
+    def _session_moved(self) -> None:
+        self._preview.show(self._list.current, self._costs_of(self._list.current))
         self._price()
 
     @on(SessionList.Scrolled)
@@ -404,23 +404,20 @@ class BrowserScreen(RowListScreen):
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
+    @on(SessionList.Chosen)
     def action_open(self) -> None:
         """Open the session under the cursor; where the filter leaves none, search in all."""
         if self._is_filtered_away:
             self.action_find(self._filter.value)
         else:
-            self._open(self._list.current)
+            self._open()
 
     def action_follow(self) -> None:
         """Open the session under the cursor at its end and follow it."""
-        self._open(self._list.current, follow=True)
+        self._open(follow=True)
 
-    @on(SessionList.Chosen)
-    def _session_chosen(self, event: SessionList.Chosen) -> None:
-        self._open(event.summary)
-
-    def _open(self, summary: Summary | None, *, follow: bool = False) -> None:
-        if summary is not None:
+    def _open(self, *, follow: bool = False) -> None:
+        if summary := self._list.current:
             program(self).open_session(summary.path, follow=follow)
 
     def action_order(self) -> None:

@@ -17,6 +17,17 @@ class Palette(CommandPalette):
     KeyError when a page is turned.
     """
 
+    DEFAULT_CSS = """
+    Palette, Palette:ansi { background: $background 60%; }
+    Palette > Vertical { width: 84; max-width: 100%; }
+    Palette #--input { border: none; height: 3; padding: 1 0; background: $surface; }
+    Palette CommandInput, Palette CommandInput:focus { border: none; height: 1; padding: 0 2; background: $surface; }
+    Palette SearchIcon { display: none; }
+    Palette CommandList, Palette CommandList:focus {
+        border: none; background: $surface; scrollbar-size-vertical: 1;
+    }
+    """
+
     def _action_command_list(self, action: str) -> None:
         if self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)

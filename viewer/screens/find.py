@@ -330,6 +330,7 @@ class FindScreen(RowListScreen):
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
+    @on(HitList.Chosen)
     def action_open(self) -> None:
         """Open the session under the cursor at the hit, or show more hits of it; as soon as it is found, where somebody
         has only just typed.
@@ -340,16 +341,10 @@ class FindScreen(RowListScreen):
             self._anew or self._hits.is_awaited or (self._hits.current is None and (self._early or not self._done))
         )
         if not self._opens and not self._hits.unfold() and (current := self._hits.current) is not None:
-            self._open(*current)
-
-    @on(HitList.Chosen)
-    def _hit_chosen(self, event: HitList.Chosen) -> None:
-        self._open(event.group, event.hit)
-
-    def _open(self, group: Group, hit: Hit | None) -> None:
-        place = hit.place if hit is not None else ""
-        words = "\n".join(group.query.words) if place else ""
-        program(self).open_session(group.path, place=place, words=words)
+            group, hit = current
+            place = hit.place if hit is not None else ""
+            words = "\n".join(group.query.words) if place else ""
+            program(self).open_session(group.path, place=place, words=words)
 
     def action_diff(self) -> None:
         """Show what the session under the cursor changed in files, from the hit on."""

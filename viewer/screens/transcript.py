@@ -410,7 +410,7 @@ class TranscriptScreen(Screen[None]):
                     break
             await self._stirs(QUIET)
             while not self._stirred.is_set() and (wanted := self._view.wanted):
-                await self._view.in_slices(self._view.highlights.work(wanted[0]))
+                await self._view.in_slices(self._view.look.highlights.work(wanted[0]))
                 self._view.coloured(wanted[0])
 
     async def _stirs(self, seconds: float) -> bool:

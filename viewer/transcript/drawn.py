@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from textual.strip import Strip
 
@@ -20,12 +21,11 @@ _STEP = 8
 """How much more of a huge output each press of enter shows."""
 
 
-@dataclass(slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """A block, and its rows as strips as far as they were asked for."""
 
     block: Block
-    strips: dict[int, Strip] = field(default_factory=dict)
+    strips: dict[int, Strip]
 
 
 class DrawnBlocks:
@@ -44,7 +44,7 @@ class DrawnBlocks:
         drawn = self._kept.get(key)
         if drawn is None:
             look = replace(self.look, full=self._full[index]) if index in self._full else self.look
-            drawn = self._kept[key] = Drawn(render_block(self._session, index, fold, look))
+            drawn = self._kept[key] = Drawn(render_block(self._session, index, fold, look), {})
             self._rows += len(drawn.block.rows)
             while self._rows > MAX_ROWS and len(self._kept) > 1:
                 _, old = self._kept.popitem(last=False)
@@ -71,19 +71,17 @@ class DrawnBlocks:
         for index in {index for (index, _), drawn in self._kept.items() if want in drawn.block.wanted}:
             self.forget(index)
 
-    def moved(self, moves: Moves, look: Look) -> DrawnBlocks:
+    def moved(self, moves: Moves) -> DrawnBlocks:
         """An empty one for the session that took this one's place; what was to be shown of huge outputs stays."""
-        blocks = DrawnBlocks(moves.new, look)
+        blocks = DrawnBlocks(moves.new, self.look)
         blocks._full = {place: full for i, full in self._full.items() if (place := moves.find(i)) is not None}
         return blocks
 
-    def relook(self, look: Look) -> None:
+    def relook(self, **changes: Any) -> None:
         """Draw so from now on; whoever changes the look forgets the messages that it changes."""
-        self.look = look
+        self.look = replace(self.look, **changes)
 
-    def clear(self, look: Look | None = None) -> None:
+    def clear(self) -> None:
         """Everything looks different now."""
         self._kept.clear()
         self._rows = 0
-        if look is not None:
-            self.look = look

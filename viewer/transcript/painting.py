@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,8 +11,7 @@ from textual.strip import Strip
 from renderers.terminal.rows import Row, width_of
 
 
-@dataclass(slots=True)
-class Overlay:
+class Overlay(NamedTuple):
     """Styles laid over rows; taken from the theme once, not once a line."""
 
     base: Style

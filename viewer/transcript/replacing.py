@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 
 from textual.geometry import Offset
@@ -30,13 +29,13 @@ def replace_session(view: TranscriptView, session: Session) -> Moves:
         anchors.insert(1, (row, cursor))
     running = moves.exchange(look.running)
     subagents = {found: said for i, said in look.subagents.items() if (found := moves.find(i)) is not None}
-    view.look = look = replace(look, running=-1 if running is None else running, subagents=subagents)
+    view.blocks.relook(running=-1 if running is None else running, subagents=subagents)
     unread = None if view.unread is None else moves.find(view.unread)
     view.session, view.folds = session, view.folds.moved(moves)
     view.layout_of = Layout(session, view.folds, look.width, read_later=True)
     for _ in islice(view.layout_of.read(), _AT_ONCE):
         pass
-    view.blocks = view.blocks.moved(moves, look)
+    view.blocks = view.blocks.moved(moves)
     view.set_unread(unread, view.unread_since)
     _stand(view, moves, anchors, cursor, row or 0)
     if selected is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
 from typing import Any
 
+from textual import on
 from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
 from textual.geometry import Offset, Region, Size
 from textual.message import Message as Event
@@ -76,9 +76,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """When a key was last pressed (monotonic clock): slow work waits while keys are coming."""
         self.folds = Folds(session)
         self.layout_of = Layout(session, self.folds)
-        self.look = Look(80, Palette(), Highlights())
-        """The look with which messages are drawn now."""
-        self.blocks = DrawnBlocks(session, self.look)
+        self.blocks = DrawnBlocks(session, Look(80, Palette(), Highlights()))
         self._opens_at: tuple[int, int, int | None] | None = None
         """What `go_to` was asked for before the first picture."""
         self.rows: list[Position] = []
@@ -103,10 +101,10 @@ class TranscriptView(ScrollView, can_focus=True):
         """Wrap anew; the first line stays the first."""
         width = max(20, self.scrollable_content_region.width - 2)
         if width != self.look.width:
-            self.look = replace(self.look, width=width)
+            self.blocks.relook(width=width)
             at_end = self.following
             places = [(p, self.layout_of.last_line(p.block)) for p in (self.top, self.cursor)] if self.rows else []
-            self.blocks.clear(self.look)
+            self.blocks.clear()
             self.layout_of.set_width(width)
             if places:
                 self.top, self.cursor = (self._rescaled(*place) for place in places)
@@ -132,15 +130,14 @@ class TranscriptView(ScrollView, can_focus=True):
         super().notify_style_update()
         self._overlay = None
         if self.blocks is not None and self.is_attached:
-            self.look = replace(self.look, palette=Palette())
-            self.blocks.clear(self.look)
+            self.blocks.clear()
 
     def _styles_now(self) -> Overlay:
         if self._overlay is None:
-            laid = {field.name: extra_style(self, field.name) for field in fields(Overlay) if field.name != "base"}
+            laid = {name: extra_style(self, name) for name in Overlay._fields if name != "base"}
             self._overlay = Overlay(self.rich_style, **laid)
-            self.look = replace(self.look, palette=palette_of(self))
-            self.blocks.clear(self.look)
+            self.blocks.relook(palette=palette_of(self))
+            self.blocks.clear()
         return self._overlay
 
     # -- blocks ----------------------------------------------------------------------------------------------------
@@ -170,9 +167,9 @@ class TranscriptView(ScrollView, can_focus=True):
         return [want for block in blocks for want in self.block(block).block.wanted if self.look.highlights.needs(want)]
 
     @property
-    def highlights(self) -> Highlights:
-        """Coloured code."""
-        return self.look.highlights
+    def look(self) -> Look:
+        """The look with which messages are drawn now."""
+        return self.blocks.look
 
     def settle(self) -> Iterator[None]:
         """Work out how long a session is that was put here all at once."""
@@ -663,36 +660,32 @@ class TranscriptView(ScrollView, can_focus=True):
                 self.blocks.forget(block)
                 self.layout_of.forget_height(block)
 
+    def _redraw(self, blocks: set[int]) -> None:
+        """Draw these messages again."""
+        self._redraw_later(blocks)
+        if blocks & {place.block for place in self.rows}:
+            self.go_end() if self.following else self.show()
+
     def set_activity(self, running: int, subagents: Mapping[int, str]) -> None:
         """Show which exchange is being worked on (-1 for none), and what the subagents did so far."""
         look, exchanges = self.look, self.session.exchanges
         if (running, subagents) == (look.running, look.subagents):
             return
-        others = dict(subagents.items() ^ look.subagents.items())
-        blocks = set(others)
+        blocks = set(dict(subagents.items() ^ look.subagents.items()))
         for exchange in {running, look.running} if running != look.running else ():
             if 0 <= exchange < len(exchanges):
                 # A tool without a result is either running or was left behind.
                 blocks.update(self._pending(self.session.message_range(exchange)))
                 blocks.add(exchanges[exchange].start)
-        self.look = replace(look, running=running, subagents=dict(subagents))
-        self.blocks.relook(self.look)
-        self._redraw_later(blocks)
-        if self.following:
-            self.go_end()
-        elif blocks & {place.block for place in self.rows}:
-            self.show()
+        self.blocks.relook(running=running, subagents=dict(subagents))
+        self._redraw(blocks)
 
     def show_costs(self, cost: Callable[[int], str | None], exchanges: Iterable[int] | None = None) -> None:
         """`cost` says what an exchange cost; draw the headers of these exchanges again (None: all that were drawn)."""
         table = self.session.exchanges
-        self.look = replace(self.look, cost=cost)
-        self.blocks.relook(self.look)
+        self.blocks.relook(cost=cost)
         numbers = range(len(table)) if exchanges is None else exchanges
-        headers = {table[n].start for n in numbers if n < len(table)}
-        self._redraw_later(headers)
-        if headers & {place.block for place in self.rows}:
-            self.go_end() if self.following else self.show()
+        self._redraw({table[n].start for n in numbers if n < len(table)})
 
     def _pending(self, blocks: range) -> list[int]:
         """The tools among the last of these messages that have no result."""
@@ -720,20 +713,16 @@ class TranscriptView(ScrollView, can_focus=True):
 
     # -- the mouse -------------------------------------------------------------------------------------------------
 
-    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        """The wheel."""
+    @on(MouseScrollDown)
+    @on(MouseScrollUp)
+    def _wheel(self, event: MouseScrollDown | MouseScrollUp) -> None:
+        """Scroll; at the end it is followed."""
         event.stop()
         event.prevent_default()
         self.touch()
-        self.scroll_rows(_WHEEL, with_cursor=False)
-        self.following = self.following or self.at_end
-
-    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        """The wheel."""
-        event.stop()
-        event.prevent_default()
-        self.touch()
-        self.scroll_rows(-_WHEEL, with_cursor=False)
+        down = isinstance(event, MouseScrollDown)
+        self.scroll_rows(_WHEEL if down else -_WHEEL, with_cursor=False)
+        self.following = self.following or (down and self.at_end)
 
     def on_click(self, event: Click) -> None:
         """A click puts the cursor on the line; on a line that folds, it folds."""

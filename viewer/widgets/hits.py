@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,7 @@ from textual.strip import Strip
 
 from renderers.facts import format_age, plural, project_name
 from viewer.widgets.list_columns import cut
-from viewer.widgets.row_list import RowList, on_background
+from viewer.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
@@ -28,6 +27,7 @@ _SESSIONS = 200
 """So many sessions are shown, the best first: a picture of them is made within a frame."""
 _PLACE, _WHO = 9, 10
 """The cells of a hit's place and of who said it."""
+_INDENT = " " * (2 + _PLACE + _WHO)
 _LOUD = ("you", "agent", "title")
 """Whose words stand in full strength."""
 
@@ -44,13 +44,6 @@ class _Row(NamedTuple):
 
 class HitList(RowList):
     """Sessions with their hits beneath. The cursor is on a hit, or on what unfolds more of them."""
-
-    @dataclass
-    class Chosen(Message):
-        """A hit was clicked twice."""
-
-        group: Group
-        hit: Hit | None
 
     class Wanted(Message):
         """Lines came into sight that are not made yet."""
@@ -154,40 +147,24 @@ class HitList(RowList):
     def _can(self, index: int) -> bool:
         return self._rows[index].hit >= _MORE
 
-    def _choose(self) -> None:
-        if not self.unfold() and (current := self.current) is not None:
-            self.post_message(self.Chosen(*current))
-
     # -- drawing ---------------------------------------------------------------------------------------------------
 
-    def render_line(self, y: int) -> Strip:
+    def _row(self, index: int, width: int) -> Iterable[Segment]:
         """A session, a hit, or nothing between."""
-        width, index = self.size.width, self._top + y
-        if not self._styles:
-            return Strip.blank(width)
-        text = self._styles["text"]
-        if index >= len(self._rows) or self._rows[index].hit == _BLANK:
-            return Strip.blank(width, text)
-        row = self._rows[index]
+        row, dim = self._rows[index], self._styles["dim"]
+        if row.hit == _BLANK:
+            return []
         group = self._groups[row.group]
         if row.hit == _REST:
-            more = f" and {plural(len(self._groups) - _SESSIONS, 'more session')}: add a word, or narrow"
-            strip = Strip([Segment(more, self._styles["dim"])])
-        elif row.hit == _HEADING:
-            strip = self._heading(group, width)
-        elif row.hit == _MORE:
+            return [Segment(f"and {plural(len(self._groups) - _SESSIONS, 'more session')}: add a word, or narrow", dim)]
+        if row.hit == _HEADING:
+            return self._heading(group, width)
+        if row.hit == _MORE:
             shown = self._unfolded.get(group.path, _FEW)
-            more = f"{plural(group.hits - shown, 'more hit')} …"
-            strip = Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(more, self._styles["dim"])])
-        else:
-            strip = self._hit(self._lines.get((group.path, row.hit), ...), width)
-        strip = strip.adjust_cell_length(width, text).apply_style(text)
-        if index != self._cursor:
-            return strip
-        strip = Strip([Segment("▌", self._styles["accent"]), *strip.crop(1)], width)
-        return on_background(strip, self._styles["cursor"])
+            return [Segment(_INDENT), Segment(f"{plural(group.hits - shown, 'more hit')} …", dim)]
+        return self._hit(self._lines.get((group.path, row.hit), ...), width)
 
-    def _heading(self, group: Group, width: int) -> Strip:
+    def _heading(self, group: Group, width: int) -> list[Segment]:
         facts = [group.provider, project_name(group.root), format_age(self._clock() - group.updated)]
         facts += ["subagent"] * (group.parent is not None) + [plural(group.hits, "hit")]
         words = " · ".join(filter(None, facts))
@@ -195,19 +172,19 @@ class HitList(RowList):
         room = max(8, width - cell_len(words) - 5)
         title = set_cell_size(cut(group.title or "(no title)", room), room)
         text, dim = self._styles["text"], self._styles["dim"]
-        return Strip([Segment(f" {title}  ", text + Style(bold=True)), Segment(words, dim)])
+        return [Segment(f"{title}  ", text + Style(bold=True)), Segment(words, dim)]
 
-    def _hit(self, hit: Hit | ellipsis | None, width: int) -> Strip:  # noqa: F821
+    def _hit(self, hit: Hit | ellipsis | None, width: int) -> list[Segment]:  # noqa: F821
         text, dim = self._styles["text"], self._styles["dim"]
         if hit is ... or hit is None:
             words = " …" if hit is ... else "is not there any more"
-            return Strip([Segment(" " * (3 + _PLACE + _WHO), text), Segment(words, dim)])
+            return [Segment(_INDENT), Segment(words, dim)]
         who, style = set_cell_size(cut(hit.who, _WHO - 1), _WHO), text if hit.who in _LOUD else dim
         changed = f"  +{hit.added} -{hit.removed}" if hit.added or hit.removed else ""
-        lead = [Segment("   ", text), Segment(set_cell_size(hit.place, _PLACE), self._styles["accent"])]
+        lead = [Segment("  "), Segment(set_cell_size(hit.place, _PLACE), self._styles["accent"])]
         room = max(8, width - 5 - _PLACE - _WHO - len(changed))
         snippet = self._snippet(hit.snippet, hit.spans, room, style)
-        return Strip([*lead, Segment(who, style), *snippet, Segment(changed, dim)])
+        return [*lead, Segment(who, style), *snippet, Segment(changed, dim)]
 
     def _snippet(self, words: str, spans: list[tuple[int, int]], room: int, style: Style) -> Strip:
         """The words around what was looked for, which is marked; what would be beyond the line is moved into sight."""

@@ -153,9 +153,6 @@ class Outline(RowList):
     def _can(self, index: int) -> bool:
         return index % self._lines == 0
 
-    def _choose(self) -> None:
-        self.choose()
-
     def move(self, lines: int) -> None:
         """Move the cursor by so many exchanges."""
         super().move(lines * self._lines)

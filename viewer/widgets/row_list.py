@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -32,6 +33,12 @@ class RowList(ScrollView, can_focus=False):
     class Scrolled(Message):
         """Other rows are in sight."""
 
+    class Moved(Message):
+        """The cursor is on another row, or on none."""
+
+    class Chosen(Message):
+        """The row under the cursor was clicked twice."""
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._cursor: int | None = None
@@ -50,12 +57,13 @@ class RowList(ScrollView, can_focus=False):
         """Tell whether the cursor can be on a row."""
         raise NotImplementedError
 
+    def _row(self, index: int, width: int) -> Iterable[Segment]:
+        """Draw a row, its first cell left to the mark of the cursor."""
+        raise NotImplementedError
+
     def _moved(self) -> None:
         """Act on the cursor's being on another row."""
-
-    def _choose(self) -> None:
-        """Act on a second click on the row under the cursor."""
-        raise NotImplementedError
+        self.post_message(self.Moved())
 
     def _head_clicked(self, x: int) -> None:
         """Act on a click on the lines that stay."""
@@ -156,7 +164,7 @@ class RowList(ScrollView, can_focus=False):
         self._clicked = index
         self._go(index)
         if chosen:
-            self._choose()
+            self.post_message(self.Chosen())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tell that other rows are in sight."""
@@ -183,6 +191,19 @@ class RowList(ScrollView, can_focus=False):
             self._styles = row_styles(self)
         return super().render_lines(crop)
 
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of the screen."""
+        width, index = self.size.width, self._top + y - self.HEAD
+        if not self._styles or not 0 <= index < self._count():
+            return Strip.blank(width, self._styles.get("text"))
+        text, here = self._styles["text"], index == self._cursor
+        mark = Segment("▌", self._styles["accent"]) if here else Segment(" ")
+        strip = Strip([mark, *self._row(index, width)]).adjust_cell_length(width, text).apply_style(text)
+        if not here:
+            return strip
+        under = Style(bgcolor=self._styles["cursor"].bgcolor)
+        return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
+
 
 class RowListKeys(Widget):
     """Whatever holds one list of rows, whose cursor its keys move."""
@@ -197,9 +218,3 @@ class RowListKeys(Widget):
 
 class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes styles from the first base alone
     """A screen whose keys move the cursor of the one list of rows on it."""
-
-
-def on_background(strip: Strip, background: Style) -> Strip:
-    """A line on the cursor's background, its own colours kept."""
-    under = Style(bgcolor=background.bgcolor)
-    return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)

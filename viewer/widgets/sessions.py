@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from renderers.facts import project_name
 from viewer.widgets.list_columns import NEWEST, CostOf, cell, cells, cut, shown
-from viewer.widgets.row_list import RowList, on_background
+from viewer.widgets.row_list import RowList
 from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
@@ -31,18 +31,6 @@ class SessionList(RowList):
     """Rows of sessions under a heading line that stays. The cursor belongs to a session, not to a line."""
 
     HEAD = 1
-
-    @dataclass
-    class Moved(Message):
-        """The cursor went to another session, or to none."""
-
-        summary: Summary | None
-
-    @dataclass
-    class Chosen(Message):
-        """A session was clicked twice."""
-
-        summary: Summary
 
     @dataclass
     class Ordered(Message):
@@ -96,7 +84,7 @@ class SessionList(RowList):
         if (now := self.current) is not None:
             self._place = now.path
         if now is None or was is None or now.path != was.path or now is not was:
-            self.post_message(self.Moved(now))
+            self.post_message(self.Moved())
 
     def _find(self, path: Path | None) -> int | None:
         file = None if path is None else str(path)
@@ -122,11 +110,7 @@ class SessionList(RowList):
     def _moved(self) -> None:
         if (now := self.current) is not None:
             self._place = now.path
-        self.post_message(self.Moved(now))
-
-    def _choose(self) -> None:
-        if (now := self.current) is not None:
-            self.post_message(self.Chosen(now))
+        super()._moved()
 
     def _head_clicked(self, x: int) -> None:
         """The name of a column was clicked."""
@@ -143,36 +127,27 @@ class SessionList(RowList):
 
     def render_line(self, y: int) -> Strip:
         """The heading that stays, then the rows."""
-        width = self.size.width
-        if not self._styles:
-            return Strip.blank(width)
-        if not self._rows:
-            return Strip.blank(width, self._styles["text"])
-        if y == 0:
-            return self._heading(self._rows[min(self._top, len(self._rows) - 1)].heading, width, columns=True)
-        index = self._top + y - 1
-        if index >= len(self._rows):
-            return Strip.blank(width, self._styles["text"])
-        row = self._rows[index]
-        if row.summary is None:
-            # Right below the line on top it would be said twice.
-            return self._heading("" if y == 1 else row.heading, width)
-        return self._session(row, row.summary, width, index == self._cursor)
-
-    def _heading(self, name: str, width: int, *, columns: bool = False) -> Strip:
-        heading, dim = self._styles["accent"], self._styles["dim"]
-        text = set_cell_size(f" {name}", self._title_width(width))
-        if not columns:
-            return Strip([Segment(text.ljust(width), heading)], width)
-        strip = [Segment(text, heading)]
+        if y or not self._styles or not self._rows:
+            return super().render_line(y)
+        width, dim = self.size.width, self._styles["dim"]
+        heading = self._rows[min(self._top, len(self._rows) - 1)].heading
+        strip = [Segment(set_cell_size(f" {heading}", self._title_width(width)), self._styles["accent"])]
         for column in shown(width, self._order):
-            strip.append(Segment(cell(column, column.name), heading if column.order == self._order else dim))
+            style = self._styles["accent"] if column.order == self._order else dim
+            strip.append(Segment(cell(column, column.name), style))
         return Strip(strip).adjust_cell_length(width, dim)
+
+    def _row(self, index: int, width: int) -> Iterable[Segment]:
+        row = self._rows[index]
+        if row.summary is not None:
+            return self._session(row, row.summary, width, index == self._cursor)
+        # Right below the line on top it would be said twice.
+        return [Segment("" if index == self._top else row.heading, self._styles["accent"])]
 
     def _title_width(self, width: int) -> int:
         return max(8, width - cells(width, self._order) - 1)
 
-    def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> Strip:
+    def _session(self, row: Row, summary: Summary, width: int, cursor: bool) -> list[Segment]:
         styles = self._styles
         room = self._title_width(width) - 3
         lead = ("  " * row.depth + "↳ ") if row.depth else ""
@@ -187,8 +162,7 @@ class SessionList(RowList):
         new = new if cell_len(new) + _TITLE <= room else ""
         room -= cell_len(new)
         title = set_cell_size(cut(lead + (summary.shown_title), room), room)
-        segments = [
-            Segment("▌" if cursor else " ", styles["accent"]),
+        return [
             Segment("✓", styles["accent"]) if summary.path in self.marked else _mark(summary, styles),
             Segment(" ", None),
             Segment(title, styles["text"] + Style(bold=True) if cursor else styles["text"]),
@@ -196,8 +170,6 @@ class SessionList(RowList):
             Segment(new, styles["accent"]),
             Segment(facts, styles["dim"]),
         ]
-        strip = Strip(segments).adjust_cell_length(width, styles["text"])
-        return on_background(strip, styles["cursor"]) if cursor else strip.apply_style(styles["text"])
 
 
 def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:

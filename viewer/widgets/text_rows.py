@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.segment import Segment
-from textual.message import Message
-from textual.strip import Strip
 
 from renderers.terminal.rows import crop, width_of
-from viewer.widgets.row_list import RowList, on_background
+from viewer.widgets.row_list import RowList
 
 _APART = 2
 
@@ -23,12 +22,6 @@ class TextRow(NamedTuple):
 
 class TextRows(RowList):
     """Rows of text. The cursor can be on each of them."""
-
-    class Moved(Message):
-        """The cursor is on another row."""
-
-    class Chosen(Message):
-        """The row under the cursor was clicked twice."""
 
     rows: list[TextRow] = []
 
@@ -51,27 +44,15 @@ class TextRows(RowList):
     def _can(self, index: int) -> bool:
         return 0 <= index < len(self.rows)
 
-    def _moved(self) -> None:
-        self.post_message(self.Moved())
-
-    def _choose(self) -> None:
-        self.post_message(self.Chosen())
-
-    def render_line(self, y: int) -> Strip:
-        """A row: its texts, cut where they are too long, and its facts at the right."""
-        width, index = self.size.width, self._top + y
-        if not self._styles or index >= len(self.rows):
-            return Strip.blank(width, self._styles.get("text"))
-        row, text = self.rows[index], self._styles["text"]
+    def _row(self, index: int, width: int) -> Iterator[Segment]:
+        """The texts, cut where they are too long, and the facts at the right."""
+        row = self.rows[index]
         facts = sum(width_of(part) for part, _ in row.facts)
         room = width - 2 - (facts + _APART if facts else 0)
-        segments = [Segment("▌" if index == self._cursor else " ", self._styles["accent"])]
         for part, style in row.parts:
             shown = crop(part, max(0, room))
-            segments.append(Segment(shown, self._styles[style]))
+            yield Segment(shown, self._styles[style])
             room -= width_of(shown)
-        if facts:
-            segments.append(Segment(" " * (max(0, room) + _APART), text))
-            segments += [Segment(part, self._styles[style]) for part, style in row.facts]
-        strip = Strip(segments).adjust_cell_length(width, text).apply_style(text)
-        return on_background(strip, self._styles["cursor"]) if index == self._cursor else strip
+        yield Segment(" " * (max(0, room) + _APART))
+        for part, style in row.facts:
+            yield Segment(part, self._styles[style])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.segment import Segment
 from textual.geometry import Region
-from textual.message import Message
 from textual.strip import Strip
 
 from renderers.facts import cost_fact, format_count, plural
@@ -20,7 +19,7 @@ from schemas.clean import one_line
 from viewer.transcript.status import context_fact
 from viewer.watch.state import Does, State
 from viewer.watch.words import ask_words, mark, source_words, state_words
-from viewer.widgets.row_list import RowList, on_background
+from viewer.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from viewer.watch.tile import Helper, Tile
@@ -52,9 +51,6 @@ class _Line(NamedTuple):
 
 class TileList(RowList):
     """The sessions that run. The cursor belongs to a session or a subagent, not to a line."""
-
-    class Chosen(Message):
-        """The line under the cursor was clicked twice."""
 
     def __init__(self, clock: Callable[[], float] = time.time, **options: Any) -> None:
         super().__init__(**options)
@@ -147,9 +143,6 @@ class TileList(RowList):
     def _can(self, index: int) -> bool:
         return self._lines[index][1].path is not None
 
-    def _choose(self) -> None:
-        self.post_message(self.Chosen())
-
     # -- a tile's lines --------------------------------------------------------------------------------------------
 
     def _tile_lines(self, tile: Tile, opened: bool, titled: bool) -> Iterator[_Line]:
@@ -211,7 +204,7 @@ class TileList(RowList):
             line, strip = self._drawn.get(y, (None, None))
             now = self._line_at(y)
             # What is said with no time depends on nothing but its line.
-            if (line is not now or (now is not None and now.state is not None)) and strip != self._draw(y):
+            if (line is not now or (now is not None and now.state is not None)) and strip != super().render_line(y):
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def on_resize(self) -> None:
@@ -221,9 +214,7 @@ class TileList(RowList):
 
     def render_line(self, y: int) -> Strip:
         """Draw a line of the screen."""
-        if not self._styles:
-            return Strip.blank(self.size.width)
-        strip = self._draw(y)
+        strip = super().render_line(y)
         self._drawn[y] = self._line_at(y), strip
         return strip
 
@@ -231,14 +222,10 @@ class TileList(RowList):
         index = self._top + y
         return self._lines[index][1] if index < len(self._lines) else None
 
-    def _draw(self, y: int) -> Strip:
-        width, styles = self.size.width, self._styles
-        if (line := self._line_at(y)) is None:
-            return Strip.blank(width, styles["text"])
-        here = self._top + y == self._cursor
-        lead = [Segment("▌" if here else " ", styles["accent"]), Segment(" ")]
-        lead += [Segment(text, styles[style]) for text, style in line.lead]
-        room = width - 1 - sum(width_of(segment.text) for segment in lead)
+    def _row(self, index: int, width: int) -> list[Segment]:
+        line, styles = self._lines[index][1], self._styles
+        lead = [Segment(" "), *(Segment(text, styles[style]) for text, style in line.lead)]
+        room = width - 2 - sum(width_of(segment.text) for segment in lead)
         if line.state is not None:
             style = styles[_STYLES[mark(line.state)]] if line.state.does is not Does.WORKS else styles["text"]
             left = room - width_of(state_words(line.state, self._clock())) - 2
@@ -249,8 +236,7 @@ class TileList(RowList):
             lead += [Segment(words, style), Segment(" " * gap), Segment(right, styles["dim"])]
         elif line.right:
             lead += [Segment(" " * max(1, room - width_of(line.right))), Segment(line.right, styles["dim"])]
-        strip = Strip(lead).adjust_cell_length(width, styles["text"]).apply_style(styles["text"])
-        return on_background(strip, styles["cursor"]) if here else strip
+        return lead
 
 
 def _fitting(facts: str, room: int, kept: int) -> str:
