@@ -428,6 +428,17 @@ async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_scree
         assert not app.screen.query("Toast")
 
 
+@pytest.mark.parametrize("size", [(40, 12), (80, 24)])
+async def test_a_long_notice_leaves_half_of_the_screen(size: tuple[int, int]) -> None:
+    app = browser(summary("a"))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        app.say("much to say " * 200)
+        await until(pilot, lambda: app.screen.query("Toast"))
+        await pilot.pause()
+        # Its beginning is what one sees of it.
+        assert app.screen.query_one("Toast").region.y >= size[1] // 2 - 3
+
+
 async def test_the_demo_says_that_it_is_one() -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW, word="demo"))  # type: ignore[arg-type]

@@ -145,7 +145,9 @@ async def test_what_the_patch_lacks_is_said_where_it_covers_nothing(machine: Mac
         await until(pilot, lambda: "Beside: and this" in str(app.screen.query_one("#dialog-hint", Static).content))
         await pilot.pause()
         assert not any(toast.region for toast in app.screen.query("Toast"))
-        assert app.screen.query_one("#dialog").region.contains_region(line.region) and line.region.height == 1
+        box = app.screen.query_one("#dialog-scroll").region
+        assert box.contains_region(line.region) and line.region.height == 1
+        assert box.contains_point((note.region.x, note.region.y))  # its first line, which says what it lists
 
 
 async def test_names_may_hold_anything(machine: Machine) -> None:

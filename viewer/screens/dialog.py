@@ -148,11 +148,11 @@ class PathPrompt(Dialog[str]):
         self._suggestion, self._note = suggestion, note
 
     def compose_body(self) -> ComposeResult:
-        """The note, and a line to type in."""
-        if self._note:
-            yield Static(Content.styled(self._note, "$warning"), id="dialog-note", markup=False)
+        """A line to type in, and the note, which may be long."""
         # Relative to where turnlog was started, as with any command.
         yield Input(self._suggestion, id="path", compact=True, select_on_focus=False)
+        if self._note:
+            yield Static(Content.styled(self._note, "$warning"), id="dialog-note", markup=False)
 
     @on(Input.Submitted)
     def _done(self, event: Input.Submitted) -> None:

@@ -359,8 +359,10 @@ class DiffScreen(RowListScreen):
 
         text, lacks = self._patch()
         said = [put_on_clipboard(self.app, redacted_text("the patch", text), "c", as_it_is=as_it_is)] if text else []
-        if said or lacks:
-            program(self).say("\n".join(filter(None, (*said, lacks))))
+        if lacks:
+            said.append("Not all is in the patch; what is not, e lists.")
+        if said:
+            program(self).say("\n".join(said))
 
     def action_write(self) -> None:
         """Write the patch to a file."""
