@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -85,11 +85,14 @@ class Headline:
     @property
     def ending(self) -> str:
         """The outcome in words: `exit 1 · 41 s · 212 lines`; lines added and removed stand together: `+12 -3`."""
-        text = ""
-        for i, outcome in enumerate(self.outcome):
-            joined = outcome.tone == "remove" and i and self.outcome[i - 1].tone == "add"
-            text += f"{'' if not i else ' ' if joined else ' · '}{outcome.text}"
+        text = "".join(f"{gap}{outcome.text}" for gap, outcome in self.spaced())
         return f"{text} · {self.reason}" if self.reason else text
+
+    def spaced(self) -> Iterator[tuple[str, Outcome]]:
+        """Each outcome behind what stands between it and the one before."""
+        for before, outcome in zip((None, *self.outcome), self.outcome, strict=False):
+            pair = before is not None and (before.tone, outcome.tone) == ("add", "remove")
+            yield "" if before is None else " " if pair else " · ", outcome
 
 
 def headline(tool: Tool, workspace_root: str | None = None) -> Headline:

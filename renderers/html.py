@@ -147,10 +147,7 @@ def _fact(fact: Fact) -> str:
 
 
 def _outcome(line: Headline) -> str:
-    text = ""
-    for i, (words, tone) in enumerate(line.outcome):
-        joined = tone == "remove" and i and line.outcome[i - 1].tone == "add"
-        text += ("" if not i else " " if joined else " · ") + f'<span class="{tone}">{_text(words)}</span>'
+    text = "".join(f'{gap}<span class="{tone}">{_text(words)}</span>' for gap, (words, tone) in line.spaced())
     return text + (f" · {_text(line.reason)}" if line.reason else "")
 
 

@@ -310,6 +310,13 @@ class Session(Cleaned):
         """The exchanges opened by a person, neither rewound nor inherited: what "8 exchanges" means."""
         return [e for e in self.exchanges if e.opener is not None and not e.rewound and not e.inherited]
 
+    def last_text(self, left_out: int = Flag.REWOUND | Flag.INHERITED, messages: range | None = None) -> str:
+        """The last thing that the agent said, among all messages or some, without those that have a flag of these."""
+        kinds, flags = self.messages.kind, self.messages.flags
+        among = reversed(range(len(kinds)) if messages is None else messages)
+        last = next((i for i in among if kinds[i] == Kind.TEXT and not flags[i] & left_out), None)
+        return "" if last is None else self.message(last).text
+
     # -- filling ---------------------------------------------------------------------------------------------------
 
     def add_span(self, record: Record, role: SpanRole = SpanRole.BODY, store: int = 0) -> int:

@@ -87,11 +87,8 @@ def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Sty
         "add": palette.add_text, "remove": palette.remove_text,
     }  # fmt: skip
     out: list[tuple[str, Style]] = [("✗ ", palette.bad)] if bad else []
-    for i, outcome in enumerate(head.outcome):
-        if i:
-            pair = outcome.tone == "remove" and head.outcome[i - 1].tone == "add"
-            out.append((" " if pair else " · ", palette.dim))
-        out.append((outcome.text, tones[outcome.tone]))
+    for gap, outcome in head.spaced():
+        out += [*([(gap, palette.dim)] if gap else []), (outcome.text, tones[outcome.tone])]
     return out
 
 

@@ -105,6 +105,7 @@ def test_filters() -> None:
 def test_files(typed: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/dev")
     assert parse(typed).file("/home/dev/lamp-shop", "db/migrate.py") is meant
+    assert parse("file:/db/mig").file("", "db/migrate.py"), "of a session whose workspace nobody knows"
 
 
 def test_an_argument_with_white_space_is_a_phrase_unless_it_is_a_query() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,7 +111,6 @@ class _Tail:
         self._printer = JsonPrinter(whole, place) if as_json else TextPrinter(whole, most, place)
         self._whole, self._stream, self._place = whole, stream, place
         self._begun: set[Path] = set()
-        self._stopped = False
 
     async def run(self, follower: Follower, *, loose: bool = False) -> None:
         """Follow until a signal comes, the reader of standard output goes away, or standard input ends; with `loose`
@@ -121,7 +119,7 @@ class _Tail:
         """
         hints = Hints()
         loop = asyncio.get_running_loop()
-        call_at_signals(partial(self._stop, hints))
+        call_at_signals(hints.stop)
         family = FollowSet(follower, whole=self._whole)
         following = Succession(family.main.session, loose=loose)
         said = ""
@@ -131,18 +129,18 @@ class _Tail:
             async for _ in hints.ticks():
                 if family.main.waiting:
                     family.main.poll()
-                while not self._stopped and not family.main.loaded:
+                while not hints.stopped and not family.main.loaded:
                     family.main.step(_SLICE)
                     await asyncio.sleep(0)
                 if self._place and family.main.loaded and not family.main.waiting:
                     part_at(family.main.session, self._place)  # which says so where there is no such place
                     self._place = ""
-                if not self._stopped and not family.main.waiting:
+                if not hints.stopped and not family.main.waiting:
                     self._print(family)
                     following.session = family.main.session
                 if family.main.trouble and (family.main.waiting or family.main.is_bug):
                     raise OpenError(family.main.path, family.main.trouble)
-                if self._stopped or (self._stream is not None and self._stream.finished) or reader_gone():
+                if hints.stopped or (self._stream is not None and self._stream.finished) or reader_gone():
                     return
                 if self._stream is not None:
                     continue  # nothing lies beside it that could take its place
@@ -166,10 +164,6 @@ class _Tail:
             family.close()
             await hints.close()
 
-    def _stop(self, hints: Hints) -> None:
-        self._stopped = True
-        hints.wake()
-
     def _print(self, family: FollowSet) -> None:
         for source, changes in family.poll():
             for some in self._in_parts(source, changes):
@@ -191,6 +185,5 @@ class _Tail:
 
     def _flush(self) -> None:
         if self._printer.pieces:
-            sys.stdout.buffer.write(b"".join(self._printer.pieces))
-            sys.stdout.buffer.flush()
+            write_bytes(b"".join(self._printer.pieces))
             self._printer.pieces.clear()

@@ -30,6 +30,8 @@ class Hints:
     def __init__(self, interval: float = INTERVAL) -> None:
         self.interval = interval
         self.note = ""
+        self.stopped = False
+        """Whether a signal asked for the end."""
         self._heard = asyncio.Event()
         self._quick_until = 0.0
         self._folders: frozenset[Path] = frozenset()
@@ -42,7 +44,7 @@ class Hints:
         folders = frozenset(folder for file in files if (folder := file.absolute().parent).is_dir())
         if folders == self._folders:
             return
-        self._stop()
+        self._stop_listening()
         self._folders = folders
         if folders:
             self._task = asyncio.get_running_loop().create_task(self._listen(folders))
@@ -60,6 +62,11 @@ class Hints:
         """Let the next tick come at once."""
         self._heard.set()
 
+    def stop(self) -> None:
+        """Ask for the end; for `call_at_signals`."""
+        self.stopped = True
+        self.wake()
+
     def stir(self) -> None:
         """Something changed, so more is likely to: look more often for a while."""
         self._quick_until = time.monotonic() + QUICK_FOR
@@ -67,11 +74,11 @@ class Hints:
     async def close(self) -> None:
         """Stop listening."""
         task = self._task
-        self._stop()
+        self._stop_listening()
         if task is not None:
             await asyncio.gather(task, return_exceptions=True)
 
-    def _stop(self) -> None:
+    def _stop_listening(self) -> None:
         if self._task is not None:
             self._task.cancel()
         self._task = None

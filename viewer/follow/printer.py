@@ -292,7 +292,9 @@ def message_lines(session: Session, message: Message, most: int = OUTPUT_LINES) 
     if kind in USER_KINDS:
         when = "" if message.timestamp is None else f"{local_time(message.timestamp)} "
         yield ""
-        yield from _hanging(f"{when}> ", message.text or message.label)
+        first, *rest = (message.text or message.label).split("\n")
+        yield f"{when}> {first}"
+        yield from (" " * len(f"{when}> ") + row for row in rest)
     elif kind is Kind.TEXT:
         yield ""
         yield from aligned_tables(message.text).split("\n")
@@ -328,11 +330,6 @@ def _tool_lines(session: Session, tool: Tool, most: int) -> Iterator[str]:
         yield from _cut(tool.text, most)
     for image in tool.images:
         yield f"    {image.text}"
-
-
-def _hanging(lead: str, text: str) -> Iterator[str]:
-    for number, row in enumerate(text.split("\n")):
-        yield (lead if number == 0 else " " * len(lead)) + row
 
 
 def _indented(text: str) -> Iterator[str]:

@@ -21,21 +21,15 @@ async def keep_writing(path: Path, write: Callable[[], object]) -> None:
     """Call `write` at once and whenever the session at `path` or a subagent of it changed, until a signal asks to end.
     A session that cannot be read for a while leaves what was written as it is. Raises what the first writing does.
     """
-    hints, family, stopped = Hints(), FollowSet(Follower(path)), False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        hints.wake()
-
-    call_at_signals(stop)
+    hints, family = Hints(), FollowSet(Follower(path))
+    call_at_signals(hints.stop)
     written, changed, rested = False, False, 0.0
     try:
         async for _ in hints.ticks():
-            while not stopped and not family.main.loaded:
+            while not hints.stopped and not family.main.loaded:
                 family.main.step(_SLICE)
                 await asyncio.sleep(0)
-            if stopped:
+            if hints.stopped:
                 break
             for _ in family.poll():
                 changed = True

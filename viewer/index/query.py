@@ -250,7 +250,7 @@ class Query:
 
     def file(self, root: str, hint: str) -> bool:
         """Return whether a file is meant, by its session's workspace and its path as seen from there."""
-        path = os.path.join(root, hint)
+        path = os.path.join("/", root, hint)
         return self.filters["file"].allows(lambda asked: asked in search_key(path if asked.startswith("/") else hint))
 
 

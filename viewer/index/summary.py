@@ -294,7 +294,7 @@ def summarise(session: Session, state: Side, with_subagents: TokenUsage | None, 
         subagents,
         live[0].prompt if live else "",
         live[-1].prompt if live else "",
-        _last_text(session),
+        one_line(session.last_text(), 300),
         session.lineage,
         {file: lines[:100] for file, lines in session.unreadable_lines().items()},
         dict(session.unknown),
@@ -324,11 +324,3 @@ def _failure(session: Session, last: Exchange) -> str:
             break
         failure = "error"  # unless somebody interrupted it: that may stand before
     return failure
-
-
-def _last_text(session: Session) -> str:
-    left_out = Flag.REWOUND | Flag.INHERITED
-    for index in range(len(session.messages) - 1, -1, -1):
-        if session.messages.kind[index] == Kind.TEXT and not session.messages.flags[index] & left_out:
-            return one_line(session.message(index).text, 300)
-    return ""

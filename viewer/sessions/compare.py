@@ -232,9 +232,7 @@ def _count(side: Side, member: Session, messages: range) -> None:
         if kind == Kind.TOOL and (tool := member.message(index).tool) is not None:
             side.tools[tool.type if tool.type in _TOOLS else "other"] += 1
     if main:
-        left_out = Flag.REWOUND | Flag.INHERITED
-        said = (i for i in reversed(messages) if table.kind[i] == Kind.TEXT and not table.flags[i] & left_out)
-        side.answer = member.message(last).text if (last := next(said, None)) is not None else ""
+        side.answer = member.last_text(messages=messages)
 
 
 def compare_files(one: Target, other: Target, prices: Prices, progress: Callable[[int, int], None]) -> Comparison:

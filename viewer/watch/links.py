@@ -65,7 +65,8 @@ class Links:
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._kinds: dict[_Key, frozenset[str]] = {}
+        self._kinds: dict[tuple[_Key, str], bool] = {}
+        """Whether a process is an agent's, by its id."""
         self._values: dict[tuple[_Key, tuple[str, ...]], frozenset[str]] = {}
 
     def find(self, seats: list[Seat], stated: dict[str, list[Stated]], now: float) -> dict[Path, Found]:
@@ -75,7 +76,7 @@ class Links:
             by_agent[seat.agent.id].append(seat)
         found: dict[Path, Found] = {}
         alive = set(map(_key, self._processes))
-        self._kinds = {key: kinds for key, kinds in self._kinds.items() if key in alive}
+        self._kinds = {key: is_its for key, is_its in self._kinds.items() if key[0] in alive}
         self._values = {key: values for key, values in self._values.items() if key[0] in alive}
         for agent_id, some in by_agent.items():
             found |= self._of_agent(some[0].agent, some, stated.get(agent_id, []), now)
@@ -208,12 +209,10 @@ class Links:
         return [sorted(group, key=lambda one: one.pid != top) for top, group in groups.items()], unseen
 
     def _is_of(self, process: Process, agent: Agent) -> bool:
-        kinds = self._kinds.get(_key(process), frozenset())
-        if agent.id in kinds or f"-{agent.id}" in kinds:
-            return agent.id in kinds
-        is_its = command_of(agent).search(process.command) is not None
-        self._kinds[_key(process)] = kinds | {agent.id if is_its else f"-{agent.id}"}
-        return is_its
+        key = _key(process), agent.id
+        if key not in self._kinds:
+            self._kinds[key] = command_of(agent).search(process.command) is not None
+        return self._kinds[key]
 
     def _values_below(self, process: Process, agent: Agent) -> Iterator[str]:
         for child in self._processes.below(process.pid) if agent.running.variables else ():

@@ -171,7 +171,7 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
         writing,
         session.updated,
         wait if isinstance(wait, Wait) else None,
-        _last_text(session),
+        session.last_text(Flag.REWOUND)[-_LONGEST:],
     )
 
 
@@ -184,14 +184,6 @@ def _is_broken_off(session: Session, index: int) -> bool:
     """Tell whether a tool use was broken off by the person: after one that was refused the agent goes on."""
     tool = session.message(index).tool
     return tool is not None and tool.status is ToolStatus.INTERRUPTED
-
-
-def _last_text(session: Session) -> str:
-    kinds, flags = session.messages.kind, session.messages.flags
-    for index in range(len(kinds) - 1, -1, -1):
-        if kinds[index] == Kind.TEXT and not flags[index] & Flag.REWOUND:
-            return session.message(index).text[-_LONGEST:]
-    return ""
 
 
 def _call(session: Session, agent: Agent | None, index: int) -> Call:
