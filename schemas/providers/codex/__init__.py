@@ -1,7 +1,7 @@
 """OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads of several files.
 
-`items` says what a record holds, `history` what depends on more than one, `header` whose records follow; `locate`
-knows the folder, `thread` the files that make one session.
+`items` says what a record holds, `history` what depends on more than one; `locate` knows the folder and the headers of
+rollouts, `thread` the files that make one session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
-from schemas.providers.codex.header import UUID
+from schemas.providers.codex.locate import UUID
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Wait

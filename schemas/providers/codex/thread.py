@@ -15,9 +15,9 @@ from typing import Any
 
 from schemas import zst
 from schemas.provider import Reading
-from schemas.providers.codex.header import is_typescript, uuid_time
+from schemas.providers.codex import locate
 from schemas.providers.codex.history import Rollout
-from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
+from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, is_typescript, turns_of
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, LinesReading, open_file
@@ -42,7 +42,7 @@ class Part:
         """Up to where it is read."""
         self.number = 0
         """Which of the session's stores it is."""
-        self.born = uuid_time(self.rollout) or 0.0, path.name
+        self.born = locate.uuid_time(self.rollout) or 0.0, path.name
 
     @property
     def size(self) -> int:
