@@ -187,9 +187,8 @@ def system_says(value: Data) -> Say | None:
             return Say(Kind.ERROR, "\n".join(lines), label)
         case "api_refusal":
             category, why = text_of(value.get("apiRefusalCategory")), text_of(value.get("apiRefusalExplanation"))
-            return Say(
-                Kind.ERROR, why or text, "Refused by the API" + (f" ({one_line(category, 80)})" if category else "")
-            )
+            label = f"Refused by the API ({one_line(category, 80)})" if category else "Refused by the API"
+            return Say(Kind.ERROR, why or text, label)
         case "error":
             return Say(Kind.ERROR, _error_text(value.get("error")) or text, "Error")
         case "model_refusal_fallback":

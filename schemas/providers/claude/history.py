@@ -113,7 +113,8 @@ class Rewinds(History):
         elif self.copied:
             self.copied = ""
         if self._is_aside:
-            begins = kind == "user" and _begins_aside(value)
+            text = texts_in(dict_of(value.get("message")).get("content")) if kind == "user" else ""
+            begins = text.startswith("<system-reminder>") and "side question" in text[:1000]  # faults f17
             self.forked = (self.session.lineage.parent or "") if begins else ""
         if "cwd" in value:
             self._facts = value
@@ -272,12 +273,6 @@ def _is_typed(text: str) -> bool:
 def is_result(block: object) -> bool:
     """Return whether a block of content is the result of a tool use."""
     return type(block) is dict and block.get("type") == "tool_result"
-
-
-def _begins_aside(record: Data) -> bool:
-    """Return whether a prompt is the question of a `/btw` (faults f17)."""
-    text = texts_in(dict_of(record.get("message")).get("content"))
-    return text.startswith("<system-reminder>") and "side question" in text[:1000]
 
 
 def _copied_from(record: Data) -> str:

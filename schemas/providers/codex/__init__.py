@@ -107,9 +107,8 @@ class Codex(Lines):
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
-        return moved_home(
-            "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
-        )
+        homes = [location.path for location in self.locations(env)]
+        return moved_home("CODEX_HOME", locate.resumable_home(path), homes)
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""

@@ -32,6 +32,7 @@ _ENVELOPES = frozenset({
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record", "world_state",
     "inter_agent_communication",
 })  # fmt: skip
+_INDEX = "session_index.jsonl"
 _DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _LARGEST = 16 << 20
 """Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
@@ -275,9 +276,8 @@ def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
         for folder in folders_near(path, home_of(path), born, until or born):
             now, changed = time.time_ns(), state_of(folder)[0]
             # Within the clock's tick a folder changes twice at one time.
-            yield from (
-                folder / one for one in _names_in(folder, changed if now - changed > 1e9 else now) if name in one
-            )
+            names = _names_in(folder, changed if now - changed > 1e9 else now)
+            yield from (folder / one for one in names if name in one)
 
 
 @lru_cache(maxsize=400)
@@ -333,7 +333,10 @@ def beside(session: Session) -> Iterator[Item]:
     if home is not None:
         if databases := _databases(home):
             yield Title(_title_in(databases[0], session.id), 3)
-        yield Title(_name_in(home / _INDEX, session.id), 4)
+        # A line a renaming, the last one for an id holds, an empty name takes it back.
+        renamed = (record[3] for record in JsonLines().push(_small(home / _INDEX) + b"\n"))
+        names = [text_of(value.get("thread_name")) for value in renamed if value.get("id") == session.id]
+        yield Title(names[-1] if names else "", 4)
     for folder in folders:
         for child in _rollouts_in(folder)[0]:
             if child.subagent and child.parent == session.id != child.id:
@@ -353,16 +356,6 @@ def _fallback(session: Session) -> str:
     root = (session.workspace_root or "").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     day = f"{datetime.fromtimestamp(session.created):%Y-%m-%d}" if session.created else ""
     return " ".join(word for word in (root, day) if word)
-
-
-_INDEX = "session_index.jsonl"
-
-
-def _name_in(path: Path, thread: str) -> str:
-    """`session_index.jsonl`: a line a renaming, the last one for an id holds, an empty name takes it back."""
-    values = (value for _, _, _, value in JsonLines().push(_small(path) + b"\n"))
-    names = [text_of(value.get("thread_name")) for value in values if value.get("id") == thread]
-    return names[-1] if names else ""
 
 
 def _databases(home: Path) -> list[Path]:

@@ -231,9 +231,8 @@ class Cursor(Tools, Lines):
             yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
         else:
             facts, parts = dict_of(ours), parts_of(message.get("content"))
-            if not isinstance(ours, dict) and any(
-                dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
-            ):
+            kinds = [dict_of(part).get("type") for part in parts]
+            if not isinstance(ours, dict) and any(kind not in (*_RESULTS, "turn_ended") for kind in kinds):
                 yield Held(Kind.NOTE)
             if role == "user":
                 yield from _user(record, parts, number(facts.get("time")))
@@ -329,9 +328,8 @@ def root_of(path: Path) -> Path | None:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    return [
-        Path(path) for path, _ in matching(folder / "subagents", "*.*", [], is_root=False) if path.endswith(_ENDINGS)
-    ]
+    found = matching(folder / "subagents", "*.*", [], is_root=False)
+    return [Path(path) for path, _ in found if path.endswith(_ENDINGS)]
 
 
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:

@@ -673,9 +673,8 @@ def _read_answer(value: Data, content: object) -> list[Any]:
     time, items = when(value.get("timestamp")), list[Any]()
     thoughts = list_of(value.get("thoughts"))
     # Those in its content count only where there are no others (note 1.4).
-    texts = list(filter(None, map(_thought, thoughts))) or [
-        part["text"] for part in parts_of(content) if is_thought(part) and part["text"]
-    ]
+    texts = [*filter(None, map(_thought, thoughts))]
+    texts = texts or [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
     if texts:
         begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
         of = f"{name}:thinking" if name else ""

@@ -280,9 +280,8 @@ def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printe
     store = open_file(path)
     if not start and is_document(store):
         store.close()
-        return DocumentReading(
-            path, lambda: Pipe(agents, path), lambda d: events_in(agents, d), lambda d: bool(events_in(agents, d))
-        )
+        events = partial(events_in, agents)
+        return DocumentReading(path, lambda: Pipe(agents, path), events, lambda document: bool(events(document)))
     return Printed(store, Pipe(agents, path), start)
 
 
