@@ -15,9 +15,9 @@ from pathlib import Path
 
 from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.envelopes import strip_envelopes
+from schemas.folders import bytes_in
 from schemas.message import PREVIEW, Kind, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.blocks import image_part, images_in, texts_in
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Data, Say, Use
 from schemas.usage import as_count
 from schemas.values import dict_of, list_of, number, text_of, whole

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemas.clean import as_json, one_line
-from schemas.folders import entries_of, matching, state_of
+from schemas.folders import bytes_in, entries_of, matching, state_of
 from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
@@ -26,7 +26,6 @@ from schemas.providers.cursor.prompts import is_text, split, text_records, works
 from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
 from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
