@@ -1,7 +1,6 @@
 """The kinds of lines of type `user`, of which only a minority were typed by a person (formats/claude-code.md 5).
 
-And what is said of it and of what stands beside the talk, a label in a few words and the text if there is more to read;
-and a tool use with its result, as a person reads them.
+And what a person reads of it, of what stands beside the talk, and of a tool use with its result.
 """
 
 from __future__ import annotations

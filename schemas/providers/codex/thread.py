@@ -1,9 +1,8 @@
 """From a path to a reading: plain, compressed, one document, or a thread of several files (formats note 7.4).
 
-A thread that was resumed or reverted goes on in another file, which names the one it goes on from and where it leaves
-that (`history_base`). The files of a thread are one session, whichever of them is opened; what stands behind the place
-where the next one leaves it was taken back, and was spent all the same. A fork begins in the same way with the records
-of another thread, which count for nothing in it.
+A thread that was resumed or reverted goes on in another file, which names the one before it and where it leaves that
+(`history_base`). They are one session, whichever is opened; what stands behind that place was taken back, and was spent
+all the same. A fork begins so with the records of another thread, which count for nothing in it.
 """
 
 from __future__ import annotations

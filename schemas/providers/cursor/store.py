@@ -1,8 +1,7 @@
 """A chat's `store.db`: blobs by their hashes, and one row that names the root of what is said now (formats note 3.2).
 
-The order of messages comes from the root and nothing else: each turn writes a new root, so old roots and what only
-they name lie about in the database. Times are in the root's turns, which say the conversation once more: a message has
-the time of the turn, or of the step in it, that says the same, and without one it has none.
+The order of messages comes from the root alone: each turn writes a new one, and old ones lie about. Times are in the
+root's turns, which say the conversation once more: a message has the time of the turn or step that says the same.
 """
 
 from __future__ import annotations

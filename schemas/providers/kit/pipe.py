@@ -1,7 +1,6 @@
 """The output of agents at work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
-A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
-Each run has a reader of its own; all of them fill the same session.
+A pipe may carry several runs, and between their records plain text. Each run has a reader; all fill one session.
 """
 
 from __future__ import annotations
