@@ -22,8 +22,7 @@ from schemas.folders import bytes_in, entries_of, matching, state_of
 from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
-from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
-from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
+from schemas.providers.cursor.store import OURS, is_summary, is_text, options, parts_of, prompt_in, words_of
 from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed, as_word
@@ -196,7 +195,7 @@ class Cursor(Tools, Lines):
 
         def text() -> Found:
             data = path.read_bytes()
-            return Found(text_records(data), len(data))
+            return Found(store.text_records(data), len(data))
 
         def chat() -> Reader:
             reader = self.reader(path)
@@ -259,7 +258,7 @@ class Cursor(Tools, Lines):
         if record.get("role") != "user":
             return Fact(workspace_root="")
         parts = parts_of(dict_of(message).get("content"))
-        return Fact(workspace_root=next(filter(None, (workspace_of(words_of(one) or "") for one in parts)), ""))
+        return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
         """Return the states of the subagents' transcripts, which show a change."""
@@ -409,7 +408,7 @@ def _user(record: Data, parts: list[Any], time: float | None) -> Iterator[Item]:
     if is_summary(record):
         yield Say(Kind.COMPACTION, "\n\n".join(filter(None, words)), "Compacted")
         return
-    found = split(text for text in words if text is not None and text.strip() != _REDACTED)
+    found = store.split(text for text in words if text is not None and text.strip() != _REDACTED)
     images = [*found.images, *map(picture, filter(is_image, parts))]
     extra = {"requestId": request} if (request := text_of(options(record).get("requestId"))) else None
     if images or found.prompt is not None:
