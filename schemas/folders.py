@@ -12,8 +12,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from schemas.provider import Problem
+from schemas.records import read_document
+from schemas.values import dict_of
 
 
 def entries_of(folder: str | Path, problems: list[Problem], *, is_root: bool = False) -> list[os.DirEntry[str]]:
@@ -54,6 +57,20 @@ def state_of(path: str | Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return stat.st_mtime_ns, stat.st_size
+
+
+def bytes_in(path: Path, most: int = -1) -> bytes:
+    """Return the bytes of a file, or its first `most`; none where there is no file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """The object in a file; an empty one where there is none."""
+    return dict_of(read_document(bytes_in(path)))
 
 
 def reason_of(error: OSError) -> str:

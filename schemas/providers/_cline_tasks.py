@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff, from_strings
-from schemas.folders import state_of
+from schemas.folders import bytes_in, state_of
 from schemas.message import Kind, ToolStatus, ToolType
 from schemas.provider import Home
 from schemas.providers.kit.blocks import arguments_of, image_part
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import read_document
 from schemas.usage import TokenUsage, as_count

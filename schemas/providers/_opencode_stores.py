@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.folders import matching
+from schemas.folders import matching, object_in
 from schemas.message import Kind
 from schemas.provider import Environment, Head, Location, Problem, Reading, SessionFile
 from schemas.providers.kit.bases import Data, Database, Tree, columns_of, objects_in, rows_of, sources_in
 from schemas.providers.kit.blocks import arguments_of
-from schemas.providers.kit.files import Files, object_in
+from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History
 from schemas.providers.kit.running import Running, Wait
 from schemas.providers.kit.words import Child, Count, Fact, Item, Say, Task, Title, Turn

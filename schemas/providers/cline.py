@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import orjson
 
 from schemas.diffs import FileDiff, added_file
-from schemas.folders import state_of
+from schemas.folders import object_in, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.kit.bases import Data, Document, Home
 from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, texts_in
-from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
 from schemas.slices import Listing

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff
-from schemas.folders import state_of
+from schemas.folders import bytes_in, state_of
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.kit.bases import Data, Document, Home, Stream, diff_of
 from schemas.providers.kit.blocks import figures_in, message_items, texts_in
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import read_document
 from schemas.slices import Listing

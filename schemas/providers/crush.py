@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from schemas.folders import object_in
 from schemas.message import NO_FLAGS, Flag, Kind, Lack, ToolStatus
 from schemas.provider import Environment, Format, Head, Location
 from schemas.providers.kit.bases import Data, Database, Home, rows_of
 from schemas.providers.kit.blocks import arguments_of, image_part
-from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Answer, Child, Fact, Item, Say, Skip, Task, Title, Use
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, number, text_of, when

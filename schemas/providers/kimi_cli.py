@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.diffs import FileDiff, from_strings
+from schemas.folders import bytes_in, object_in
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, SessionFile
 from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, texts_in
-from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Link, Piece, Say, Skip, Task, Title, Turn, Use
 from schemas.records import Record, read_record

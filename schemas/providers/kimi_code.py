@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from schemas.folders import state_of
+from schemas.folders import object_in, state_of
 from schemas.message import Kind, Lack
 from schemas.provider import Format, Head
 from schemas.providers import _kimi_parts as parts
 from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, task_in, texts_in
-from schemas.providers.kit.files import object_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use

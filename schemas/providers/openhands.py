@@ -9,12 +9,12 @@ from typing import ClassVar
 from uuid import UUID
 
 from schemas.diffs import FileDiff, added_file, from_strings
-from schemas.folders import entries_of
+from schemas.folders import bytes_in, entries_of, object_in
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format, Head, Location, Problem, SessionFile
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
-from schemas.providers.kit.files import Files, bytes_in, object_in
+from schemas.providers.kit.files import Files
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Use
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from schemas.folders import state_of
+from schemas.folders import object_in, state_of
 from schemas.provider import Format, Head
 from schemas.providers import _cline_tasks as tasks
 from schemas.providers.cline import Cline
 from schemas.providers.kit.bases import Data, Home
-from schemas.providers.kit.files import object_in
 from schemas.providers.kit.words import Fact, Item, Title
 from schemas.values import dict_of, text_of, when
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.providers.cursor.prompts import Split, sent_at, split, workspace_of
+from schemas.providers.cursor.store import Split, sent_at, split, workspace_of
 
 
 def split_prompt(text: str) -> Split:

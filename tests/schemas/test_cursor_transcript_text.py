@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from schemas.provider import read_head
 from schemas.providers.cursor import PROVIDER
-from schemas.providers.cursor.prompts import text_records
+from schemas.providers.cursor.store import text_records
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from schemas.message import Kind, ToolStatus
 from schemas.opening import open_reading, read_session
-from schemas.providers.codex.header import uuid_time
+from schemas.providers.codex.locate import uuid_time
 from schemas.session import Session
 from viewer.commands.demo import command
 from viewer.demo import DIRECTORY, demo_home, demo_library, demo_session, moved, unpack

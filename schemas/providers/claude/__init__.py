@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff, from_structured_patch
-from schemas.folders import entries_of, stat_of, state_of
+from schemas.folders import bytes_in, entries_of, object_in, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import HEAD_BYTES, Format, Location, Retention, SessionFile, moved_home
 from schemas.providers.claude import classify as lines
@@ -26,7 +26,6 @@ from schemas.providers.claude.history import BELOW, TAKEN_BACK, Rewinds, is_resu
 from schemas.providers.kit import words
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
-from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Link, Say, Skip, Title, Use
 from schemas.records import JsonLines, read_record

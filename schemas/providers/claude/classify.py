@@ -1,7 +1,6 @@
 """The kinds of lines of type `user`, of which only a minority were typed by a person (formats/claude-code.md 5).
 
-And what is said of it and of what stands beside the talk, a label in a few words and the text if there is more to read;
-and a tool use with its result, as a person reads them.
+And what a person reads of it, of what stands beside the talk, and of a tool use with its result.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from pathlib import Path
 
 from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.envelopes import strip_envelopes
+from schemas.folders import bytes_in
 from schemas.message import PREVIEW, Kind, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.blocks import image_part, images_in, texts_in
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.words import Answer, Data, Say, Use
 from schemas.usage import as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
@@ -187,9 +186,8 @@ def system_says(value: Data) -> Say | None:
             return Say(Kind.ERROR, "\n".join(lines), label)
         case "api_refusal":
             category, why = text_of(value.get("apiRefusalCategory")), text_of(value.get("apiRefusalExplanation"))
-            return Say(
-                Kind.ERROR, why or text, "Refused by the API" + (f" ({one_line(category, 80)})" if category else "")
-            )
+            label = f"Refused by the API ({one_line(category, 80)})" if category else "Refused by the API"
+            return Say(Kind.ERROR, why or text, label)
         case "error":
             return Say(Kind.ERROR, _error_text(value.get("error")) or text, "Error")
         case "model_refusal_fallback":

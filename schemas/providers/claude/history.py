@@ -113,7 +113,8 @@ class Rewinds(History):
         elif self.copied:
             self.copied = ""
         if self._is_aside:
-            begins = kind == "user" and _begins_aside(value)
+            text = texts_in(dict_of(value.get("message")).get("content")) if kind == "user" else ""
+            begins = text.startswith("<system-reminder>") and "side question" in text[:1000]  # faults f17
             self.forked = (self.session.lineage.parent or "") if begins else ""
         if "cwd" in value:
             self._facts = value
@@ -211,34 +212,28 @@ class Rewinds(History):
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Text of the queue is one message, wherever it is told: a text that somebody `typed` may have stood there.
 
-        A text without a role is what its record becomes if a later one says so.
+        What waits is shown as not delivered, in case nothing delivers it (faults f18), if the agent is at work: `claude
+        -p` writes each prompt into the queue first, and a fork what it copied behind that. A text without a role is
+        what its record becomes if a later one says so.
         """
+        text = item.text.strip()
         match item.role:
             case "typed":
-                mark, is_prompt = hash(item.text.strip()), item.kind is Kind.PROMPT
-                name = self._shown.pop(mark, "") if item.text else ""
+                is_prompt = item.kind is Kind.PROMPT
+                name = self._shown.pop(hash(text), "") if item.text else ""
                 # A prompt takes its place only as long as the agent has said nothing since: it opens an exchange.
                 moved = is_prompt and bool(name) and name not in self._fresh
                 if not is_prompt:
-                    self._attached.add(mark)
+                    self._attached.add(hash(text))
                 yield record, number, as_word(item, Say, id="" if moved else name)
                 if moved:
                     yield record, number + 1, Say(Kind.NOTE, label=BELOW, id=name)
-            case "enqueue" | "dequeue" | "popAll" | "remove":
-                yield from self._take(record, number, item)
-
-    def _take(self, record: Record, number: int, queued: Held) -> Iterator[Placed]:
-        """An operation. What waits is shown as not delivered, in case nothing delivers it (faults f18), if the agent
-        is at work: `claude -p` writes each prompt into the queue first, and a fork what it copied behind that.
-        """
-        text = queued.text.strip()
-        match queued.role:
             case "enqueue":
                 if len(self._waiting) < _MOST_QUEUED:
-                    self._waiting.append(((*record[:3], {}), number, queued))
+                    self._waiting.append(((*record[:3], {}), number, item))
                 stop = dict_of((self._answer or {}).get("message")).get("stop_reason")
                 if len(self._owner) > 1 and stop not in ("end_turn", "stop_sequence") and _is_typed(text):
-                    yield record, number, as_word(queued, Say, id=self._show(text, record))
+                    yield record, number, as_word(item, Say, id=self._show(text, record))
             case "dequeue":
                 del self._waiting[:1]
             case "popAll":
@@ -248,7 +243,7 @@ class Rewinds(History):
                 self._waiting.clear()
             case "remove":
                 place = next((n for n, (_, _, q) in enumerate(self._waiting) if not text or q.text.strip() == text), -1)
-                there, at, found = self._waiting.pop(place) if place >= 0 else (record, number, queued)
+                there, at, found = self._waiting.pop(place) if place >= 0 else (record, number, item)
                 said = found.text.strip()
                 if _is_typed(said) and hash(said) not in self._attached:
                     name = self._shown.get(hash(said)) or self._show(said, there)
@@ -272,12 +267,6 @@ def _is_typed(text: str) -> bool:
 def is_result(block: object) -> bool:
     """Return whether a block of content is the result of a tool use."""
     return type(block) is dict and block.get("type") == "tool_result"
-
-
-def _begins_aside(record: Data) -> bool:
-    """Return whether a prompt is the question of a `/btw` (faults f17)."""
-    text = texts_in(dict_of(record.get("message")).get("content"))
-    return text.startswith("<system-reminder>") and "side question" in text[:1000]
 
 
 def _copied_from(record: Data) -> str:

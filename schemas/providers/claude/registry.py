@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemas.folders import entries_of
-from schemas.providers.kit.files import object_in
+from schemas.folders import entries_of, object_in
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.values import text_of, when, whole

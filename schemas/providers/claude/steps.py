@@ -17,6 +17,8 @@ class ClaudeSource(Source):
     A compaction is two lines, and in Toolpath two steps: the boundary an event, the summary a turn.
     """
 
+    event = Source.event_with_record
+
     def goes_with(self, before: int, kind: int) -> bool:
         return not (before in USER_KINDS and kind in SAID)
 
@@ -46,10 +48,6 @@ class ClaudeSource(Source):
     def id_of(self, messages: list[Message], number: int) -> str:
         """The line's uuid."""
         return as_text(self._line(messages[0]).get("uuid")) or super().id_of(messages, number)
-
-    def event(self, messages: list[Message]) -> tuple[Data, str]:
-        """The line."""
-        return self.event_with_record(messages)
 
     def time(self, messages: list[Message]) -> float | None:
         """The line's time."""

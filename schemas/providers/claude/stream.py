@@ -1,7 +1,7 @@
 """`claude -p --output-format stream-json` (or json): one run, with the subagents within it (formats/streams.md 2).
 
-Its lines repeat the usage of their responses; a `result` has the figures of its turn, and a running total by model that
-includes subagents and what no line shows. Of a subagent's lines `parent_tool_use_id` names the use that started it.
+Its lines repeat the usage of their responses; a `result` has the turn's figures, and running totals by model that
+include subagents and what no line shows. Of a subagent's lines `parent_tool_use_id` names the use that started it.
 """
 
 from __future__ import annotations

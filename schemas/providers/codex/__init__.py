@@ -1,7 +1,7 @@
 """OpenAI Codex: rollouts of every era, from the TypeScript program's documents to paginated threads of several files.
 
-`items` says what a record holds, `history` what depends on more than one, `header` whose records follow; `locate`
-knows the folder, `thread` the files that make one session.
+`items` says what a record holds, `history` what depends on more than one; `locate` knows the folder and the headers of
+rollouts, `thread` the files that make one session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
-from schemas.providers.codex.header import UUID
+from schemas.providers.codex.locate import UUID
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running, Stated, Wait
@@ -107,9 +107,8 @@ class Codex(Lines):
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
-        return moved_home(
-            "CODEX_HOME", locate.resumable_home(path), [location.path for location in self.locations(env)]
-        )
+        homes = [location.path for location in self.locations(env)]
+        return moved_home("CODEX_HOME", locate.resumable_home(path), homes)
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""

@@ -8,19 +8,19 @@ messages: identical prompts are legitimate.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING, Any
 
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
-from schemas.providers.codex.header import UUID, Ownership, facts_of, of_subagent
 from schemas.providers.codex.items import EVENT, ITEM
+from schemas.providers.codex.locate import UUID, facts_of, of_subagent, parent_of, uuid_time
 from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Also, Answer, Child, Count, Fact, Held, Link, Say, Skip, Task, Turn
+from schemas.providers.kit.words import Also, Answer, Child, Count, Data, Fact, Held, Link, Say, Skip, Task, Turn
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, text_of
+from schemas.values import dict_of, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.records import Record
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _PROMPT, _TEXT, _TOOL = Kind.PROMPT, Kind.TEXT, Kind.TOOL
 _MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
 """Of these there is one at a time, whatever is said of it."""
+_BURST = 1.0
+"""Seconds: a copied prefix is stamped anew, all of it within this time of the file's first line."""
+_REPLAYED_COUNTS = 5
+"""So many token counts within the first second were not earned in it."""
 _AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
 
 
@@ -46,6 +50,89 @@ class _Texts(dict[int, list[list[Any]]]):
     def note(self, key: Hashable, shown: int | str, source: int) -> None:
         """A message shows a text, or the use with that name a web search."""
         self.setdefault(hash(key), []).append([shown, source])
+
+
+class Ownership:
+    """Tells own records from copies by the rules of formats note 7.1 in their order; in doubt it is the thread's."""
+
+    def __init__(self, meta: Data) -> None:
+        self._id, self._born = text_of(meta.get("id")), when(meta.get("timestamp"))
+        self.parent_turns = frozenset[str]()
+        """The parent's turn ids, where its file is at hand."""
+        self.source = text_of(meta.get("forked_from_id")) or parent_of(meta)
+        self._first: float | None = None
+        self._counts = self._lines = 0
+        self._dated = False
+        """Whether a turn that is older than the thread began, and none of its own."""
+        start = whole(meta.get("subagent_history_start_ordinal"))
+        if start is None and not meta.get("history_base"):
+            start = whole(meta.get("forked_from_ordinal_exclusive"))
+        self._start = start if start is not None and start > 1 else None
+        self._open = bool(self.source)
+        """Whether the parent's history may be copied here."""
+        self.inherited = self._start is not None
+
+    @property
+    def settled(self) -> bool:
+        """Return whether nothing that comes can change the answer."""
+        return not self._open and not self.inherited and self._lines > 1
+
+    def _settle(self, *, boundary: bool = False) -> None:
+        """The thread's own records follow; at a `boundary` all before were copies."""
+        self._open, self.inherited, self._lines = False, boundary, max(self._lines, 2)
+
+    def look(self, value: Data, time: float | None) -> None:
+        """Take notice of a record: `inherited` says whether it, and all before it, are copies."""
+        payload, kind = dict_of(value.get("payload")), value.get("type")
+        self._lines += 1
+        if self.inherited and not self._open and self._start is None:
+            self.inherited = False  # behind the boundary
+        elif self._start is not None:
+            ordinal = whole(value.get("ordinal"))
+            if ordinal is None:  # not a paginated file after all
+                self.inherited, self._start = False, None
+            elif ordinal >= self._start:
+                self._start = None
+                self._settle()
+        elif kind == "session_meta":
+            # Some builds forked without saying so; then the parent's header is the second line.
+            other = self._lines > 1 and payload.get("id") not in (self._id, None)
+            if other and (self._open or self._lines == 2):
+                self.inherited = self._open = True
+                self.source = self.source or text_of(payload.get("id"))
+        elif self._open:
+            sub = payload.get("type")
+            if kind == "turn_context" or sub in ("task_started", "turn_started"):
+                self._look_at_turn(payload, started=kind != "turn_context")
+            elif time is not None:
+                self._look_at_time(time, sub == "token_count" and bool(dict_of(payload.get("info"))))
+
+    def _look_at_turn(self, payload: Data, *, started: bool) -> None:
+        own, turn = None, text_of(payload.get("turn_id"))
+        if self.parent_turns and turn:
+            own = turn not in self.parent_turns
+            self.inherited = self.inherited or not own
+        elif self._born is not None and started:
+            if (at := when(payload.get("started_at"))) is not None:
+                own = at >= floor(self._born)
+            elif (made := uuid_time(turn)) is not None:
+                own = made >= (uuid_time(self._id) or self._born) - 1
+        if own:
+            self._settle(boundary=self._dated and not self.inherited)
+        elif own is False:
+            self._dated = True
+
+    def _look_at_time(self, time: float, counts: bool) -> None:
+        if self._first is None:
+            self._first = time
+        if time > self._first + _BURST:
+            # An old turn that goes on is no copy (faults/f27); one with copied times is older than the thread.
+            lived = not self._dated or (not self.inherited and self._born is not None and time >= self._born)
+            if lived and not self.parent_turns:
+                self._settle()
+            return
+        self._counts += counts
+        self.inherited = self.inherited or self._counts >= _REPLAYED_COUNTS
 
 
 class Spent:

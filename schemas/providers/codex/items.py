@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
-from schemas.providers.codex.header import is_old_header
+from schemas.providers.codex.locate import is_old_header
 from schemas.providers.codex.texts import Result, Segment, content_text, counts_of, usage_of
 from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part

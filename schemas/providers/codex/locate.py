@@ -1,4 +1,4 @@
-"""The places of rollouts, the facts in the first record of one, and the things beside one: names, subagents."""
+"""The places of rollouts, the ids and facts in the header of one, and the things beside one: names, subagents."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas import zst
 from schemas.folders import entries_of, matching, reason_of, state_of
+from schemas.path_hints import local_path
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
-from schemas.providers.codex import header
-from schemas.providers.codex.header import UUID, is_old_header, is_typescript, uuid_time
 from schemas.providers.kit.running import Stated, Status
-from schemas.providers.kit.words import Child, Fact, Item, Task, Title
+from schemas.providers.kit.words import Child, Data, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
 from schemas.troubles import guarded
-from schemas.values import dict_of, list_of, text_of, whole
+from schemas.values import dict_of, list_of, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.session import Session
 
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
 ROOTS = ("sessions", "archived_sessions")
 _SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 _ENVELOPES = frozenset({
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record", "world_state",
     "inter_agent_communication",
 })  # fmt: skip
+_INDEX = "session_index.jsonl"
 _DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _LARGEST = 16 << 20
 """Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
@@ -38,7 +40,78 @@ _HEADER = 32 << 10
 """Bytes. What most headers fit in."""
 _SMALL = 64 << 20
 """Bytes. A file that is read only for a fact in it is no larger."""
+_LATEST = 2.0**32
+"""Of the time in an id, in seconds: the year 2106. Digits that somebody made up name any year."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
+
+
+def uuid_time(value: object) -> float | None:
+    """The creation time within a version 7 UUID; None for another UUID, and for a time that cannot be."""
+    is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
+    made = int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else 0.0
+    return made if 0 < made < _LATEST else None
+
+
+def is_old_header(value: Data) -> bool:
+    """Return whether a line is the header of a rollout of before mid-September 2025."""
+    return isinstance(value.get("id"), str) and isinstance(value.get("timestamp"), str) and "type" not in value
+
+
+def is_typescript(document: object) -> bool:
+    """Return whether a document is a rollout of the TypeScript program (formats note 9.1)."""
+    if not isinstance(document, dict):
+        return False
+    session = document.get("session")
+    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
+
+
+def of_subagent(meta: Data, key: str) -> str:
+    """A fact of a subagent: it stands in the header or in what that says of its source."""
+    spawn = dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return text_of(spawn.get(key)) or text_of(meta.get(key))
+
+
+def is_subagent(meta: Data) -> bool:
+    """Return whether another thread started this one."""
+    named = meta.get("thread_source") in ("subagent", "guardian_review") or bool(text_of(meta.get("parent_thread_id")))
+    return named or "subagent" in dict_of(meta.get("source"))
+
+
+def is_internal(meta: Data) -> bool:
+    """Return whether the program started the thread for itself: a guard, a reviewer, a compaction, its memory."""
+    source = dict_of(meta.get("source"))
+    kind = source.get("subagent")
+    kind = kind.get("other") if isinstance(kind, dict) else kind
+    named = meta.get("thread_source") in ("guardian_review", "memory_consolidation")
+    return named or "internal" in source or kind in _INTERNAL
+
+
+def parent_of(meta: Data) -> str:
+    """The thread that spawned this one; a fork that a person made has none."""
+    parent = of_subagent(meta, "parent_thread_id")
+    return parent or (text_of(meta.get("forked_from_id")) if is_subagent(meta) else "")
+
+
+def agent_name(meta: Data) -> str:
+    """A subagent's nickname and role: `Confucius (explorer)`; what it is if it has neither."""
+    name = of_subagent(meta, "agent_nickname")
+    role = of_subagent(meta, "agent_role") or of_subagent(meta, "agent_type")
+    kind = dict_of(meta.get("source")).get("subagent")
+    return f"{name} ({role})" if name and role else name or role or text_of(kind) or text_of(dict_of(kind).get("other"))
+
+
+def facts_of(meta: Data) -> Fact:
+    """Return the facts of the session in a header."""
+    git, source, parent = dict_of(meta.get("git")), meta.get("source"), parent_of(meta)
+    cwd, name = local_path(text_of(meta.get("cwd"))), text_of(meta.get("id"))
+    return Fact(
+        id=name, workspace_root=cwd, cwd=cwd, branch=git.get("branch"), version=meta.get("cli_version"),
+        created=when(meta.get("timestamp")), parent=parent, agent_id=name if parent else "",
+        forked_from="" if is_subagent(meta) else meta.get("forked_from_id"),
+        gitRevision=text_of(git.get("commit_hash")), gitRemote=text_of(git.get("repository_url")),
+        originator=text_of(meta.get("originator")), model_provider=text_of(meta.get("model_provider")),
+        source=source if isinstance(source, str) else "subagent" if source else "", agent=agent_name(meta),
+    )  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -128,8 +201,8 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
     meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
     if name := text_of(meta.get("id")):
         base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
-        subagent, internal = header.is_subagent(meta), header.is_internal(meta)
-        parent, agent = header.parent_of(meta), header.agent_name(meta)
+        subagent, internal = is_subagent(meta), is_internal(meta)
+        parent, agent = parent_of(meta), agent_name(meta)
         return Found(path, name, size, changed, parent, subagent, internal, base, agent)
     is_document = path.suffix == ".json"
     data = path.read_bytes() if is_document else data
@@ -203,9 +276,8 @@ def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
         for folder in folders_near(path, home_of(path), born, until or born):
             now, changed = time.time_ns(), state_of(folder)[0]
             # Within the clock's tick a folder changes twice at one time.
-            yield from (
-                folder / one for one in _names_in(folder, changed if now - changed > 1e9 else now) if name in one
-            )
+            names = _names_in(folder, changed if now - changed > 1e9 else now)
+            yield from (folder / one for one in names if name in one)
 
 
 @lru_cache(maxsize=400)
@@ -261,7 +333,10 @@ def beside(session: Session) -> Iterator[Item]:
     if home is not None:
         if databases := _databases(home):
             yield Title(_title_in(databases[0], session.id), 3)
-        yield Title(_name_in(home / _INDEX, session.id), 4)
+        # A line a renaming, the last one for an id holds, an empty name takes it back.
+        renamed = (record[3] for record in JsonLines().push(_small(home / _INDEX) + b"\n"))
+        names = [text_of(value.get("thread_name")) for value in renamed if value.get("id") == session.id]
+        yield Title(names[-1] if names else "", 4)
     for folder in folders:
         for child in _rollouts_in(folder)[0]:
             if child.subagent and child.parent == session.id != child.id:
@@ -281,16 +356,6 @@ def _fallback(session: Session) -> str:
     root = (session.workspace_root or "").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     day = f"{datetime.fromtimestamp(session.created):%Y-%m-%d}" if session.created else ""
     return " ".join(word for word in (root, day) if word)
-
-
-_INDEX = "session_index.jsonl"
-
-
-def _name_in(path: Path, thread: str) -> str:
-    """`session_index.jsonl`: a line a renaming, the last one for an id holds, an empty name takes it back."""
-    values = (value for _, _, _, value in JsonLines().push(_small(path) + b"\n"))
-    names = [text_of(value.get("thread_name")) for value in values if value.get("id") == thread]
-    return names[-1] if names else ""
 
 
 def _databases(home: Path) -> list[Path]:

@@ -17,6 +17,7 @@ class CodexSource(Source):
     """Codex: a turn is a message item with the tool uses behind it, a round is what `turn_id` names."""
 
     in_rounds = True
+    event = Source.event_with_record
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -104,10 +105,6 @@ class CodexSource(Source):
     def id_of(self, messages: list[Message], number: int) -> str:
         """Items have no ids that could be relied on, so turns are numbered as the format's own producer does."""
         return f"codex-turn-{number:04}"
-
-    def event(self, messages: list[Message]) -> tuple[Data, str]:
-        """The line, named as those that no message was made from."""
-        return self.event_with_record(messages)
 
     def takes_text(self, message: Message) -> bool:
         """Return whether the item is one of a custom tool."""

@@ -1,9 +1,8 @@
 """From a path to a reading: plain, compressed, one document, or a thread of several files (formats note 7.4).
 
-A thread that was resumed or reverted goes on in another file, which names the one it goes on from and where it leaves
-that (`history_base`). The files of a thread are one session, whichever of them is opened; what stands behind the place
-where the next one leaves it was taken back, and was spent all the same. A fork begins in the same way with the records
-of another thread, which count for nothing in it.
+A thread that was resumed or reverted goes on in another file, which names the one before it and where it leaves that
+(`history_base`). They are one session, whichever is opened; what stands behind that place was taken back, and was spent
+all the same. A fork begins so with the records of another thread, which count for nothing in it.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from typing import Any
 
 from schemas import zst
 from schemas.provider import Reading
-from schemas.providers.codex.header import is_typescript, uuid_time
+from schemas.providers.codex import locate
 from schemas.providers.codex.history import Rollout
-from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, turns_of
+from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, is_typescript, turns_of
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, LinesReading, open_file
@@ -42,7 +41,7 @@ class Part:
         """Up to where it is read."""
         self.number = 0
         """Which of the session's stores it is."""
-        self.born = uuid_time(self.rollout) or 0.0, path.name
+        self.born = locate.uuid_time(self.rollout) or 0.0, path.name
 
     @property
     def size(self) -> int:

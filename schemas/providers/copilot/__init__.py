@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.diffs import FileDiff
-from schemas.folders import state_of
+from schemas.folders import bytes_in, state_of
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.provider import Format, Head
 from schemas.providers.copilot.running import HOMES, RUNNING, stated, waits
 from schemas.providers.kit.bases import Data, Lines, diff_of
 from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, task_in
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Count, Dropped, Fact, Item, Link, Say, Skip, Title, Total, Turn, Use

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from schemas.folders import entries_of
+from schemas.folders import entries_of, object_in
 from schemas.provider import Environment, Home, places_of
-from schemas.providers.kit.files import object_in
 from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.records import JsonLines
 from schemas.values import dict_of, text_of, when

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemas.clean import as_json, one_line
-from schemas.folders import entries_of, matching, state_of
+from schemas.folders import bytes_in, entries_of, matching, state_of
 from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
-from schemas.providers.cursor.prompts import is_text, split, text_records, workspace_of
-from schemas.providers.cursor.store import OURS, is_summary, options, parts_of, prompt_in, words_of
+from schemas.providers.cursor.store import OURS, is_summary, is_text, options, parts_of, prompt_in, words_of
 from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
-from schemas.providers.kit.files import bytes_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
@@ -197,7 +195,7 @@ class Cursor(Tools, Lines):
 
         def text() -> Found:
             data = path.read_bytes()
-            return Found(text_records(data), len(data))
+            return Found(store.text_records(data), len(data))
 
         def chat() -> Reader:
             reader = self.reader(path)
@@ -231,9 +229,8 @@ class Cursor(Tools, Lines):
             yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
         else:
             facts, parts = dict_of(ours), parts_of(message.get("content"))
-            if not isinstance(ours, dict) and any(
-                dict_of(part).get("type") not in (*_RESULTS, "turn_ended") for part in parts
-            ):
+            kinds = [dict_of(part).get("type") for part in parts]
+            if not isinstance(ours, dict) and any(kind not in (*_RESULTS, "turn_ended") for kind in kinds):
                 yield Held(Kind.NOTE)
             if role == "user":
                 yield from _user(record, parts, number(facts.get("time")))
@@ -261,7 +258,7 @@ class Cursor(Tools, Lines):
         if record.get("role") != "user":
             return Fact(workspace_root="")
         parts = parts_of(dict_of(message).get("content"))
-        return Fact(workspace_root=next(filter(None, (workspace_of(words_of(one) or "") for one in parts)), ""))
+        return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
         """Return the states of the subagents' transcripts, which show a change."""
@@ -329,9 +326,8 @@ def root_of(path: Path) -> Path | None:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    return [
-        Path(path) for path, _ in matching(folder / "subagents", "*.*", [], is_root=False) if path.endswith(_ENDINGS)
-    ]
+    found = matching(folder / "subagents", "*.*", [], is_root=False)
+    return [Path(path) for path, _ in found if path.endswith(_ENDINGS)]
 
 
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
@@ -412,7 +408,7 @@ def _user(record: Data, parts: list[Any], time: float | None) -> Iterator[Item]:
     if is_summary(record):
         yield Say(Kind.COMPACTION, "\n\n".join(filter(None, words)), "Compacted")
         return
-    found = split(text for text in words if text is not None and text.strip() != _REDACTED)
+    found = store.split(text for text in words if text is not None and text.strip() != _REDACTED)
     images = [*found.images, *map(picture, filter(is_image, parts))]
     extra = {"requestId": request} if (request := text_of(options(record).get("requestId"))) else None
     if images or found.prompt is not None:

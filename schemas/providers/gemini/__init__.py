@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of, matching, state_of
+from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
 from schemas.providers._google import is_thought, media_in, parts_of, read_result, said_text
 from schemas.providers.kit.bases import Data, Home
-from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
@@ -673,9 +672,8 @@ def _read_answer(value: Data, content: object) -> list[Any]:
     time, items = when(value.get("timestamp")), list[Any]()
     thoughts = list_of(value.get("thoughts"))
     # Those in its content count only where there are no others (note 1.4).
-    texts = list(filter(None, map(_thought, thoughts))) or [
-        part["text"] for part in parts_of(content) if is_thought(part) and part["text"]
-    ]
+    texts = [*filter(None, map(_thought, thoughts))]
+    texts = texts or [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
     if texts:
         begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
         of = f"{name}:thinking" if name else ""

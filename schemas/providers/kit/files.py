@@ -113,20 +113,6 @@ class Files:
         return [one._replace(file="" if path == self.path else os.path.relpath(path, folder)) for path, one in found]
 
 
-def bytes_in(path: Path, most: int = -1) -> bytes:
-    """Return the bytes of a file, or its first `most`; none where there is no file."""
-    try:
-        with path.open("rb") as file:
-            return file.read(most)
-    except OSError:
-        return b""
-
-
-def object_in(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one where there is none."""
-    return dict_of(read_document(bytes_in(path)))
-
-
 _NONE: tuple[Unreadable, ...] = ()
 _GONE = (Unreadable(1, "no such file", 0, 0),)
 

@@ -1,7 +1,6 @@
 """The output of agents at work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
-A pipe may carry several runs, one after the other or mixed, and between their records plain text of other programs.
-Each run has a reader of its own; all of them fill the same session.
+A pipe may carry several runs, and between their records plain text. Each run has a reader; all fill one session.
 """
 
 from __future__ import annotations
@@ -280,9 +279,8 @@ def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printe
     store = open_file(path)
     if not start and is_document(store):
         store.close()
-        return DocumentReading(
-            path, lambda: Pipe(agents, path), lambda d: events_in(agents, d), lambda d: bool(events_in(agents, d))
-        )
+        events = partial(events_in, agents)
+        return DocumentReading(path, lambda: Pipe(agents, path), events, lambda document: bool(events(document)))
     return Printed(store, Pipe(agents, path), start)
 
 

@@ -1,7 +1,6 @@
 """The reader: records into a session, any number at a time, the same for a whole file and for one that grows.
 
-`Reader` is the loop over records; what an item means lies with its subject (rows, talk, uses, tokens, facts). Subagents
-within the source have readers of their own.
+`Reader` is the loop over records; what an item means lies with its subject. Subagents within have readers of their own.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from schemas.broken import why_unread
 from schemas.changes import digest
-from schemas.providers.kit.files import bytes_in
+from schemas.folders import bytes_in
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, WholeReading

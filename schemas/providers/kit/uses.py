@@ -11,9 +11,7 @@ from schemas.providers.kit.words import Answer, Link, Say, Task, Use
 from schemas.records import Record
 from schemas.session import Subagent
 
-_PENDING, _ERROR, _INTERRUPTED, _SUBAGENT = (
-    int(f) for f in (Flag.PENDING, Flag.ERROR, Flag.INTERRUPTED, Flag.SUBAGENT)
-)
+_PENDING, _ERROR, _INTERRUPTED, _SUBAGENT = map(int, (Flag.PENDING, Flag.ERROR, Flag.INTERRUPTED, Flag.SUBAGENT))
 _UNENDED, _BACKGROUND = ToolStatus.PENDING, ToolStatus.BACKGROUND
 _ENDS = {ToolStatus.ERROR: _ERROR, ToolStatus.DENIED: _INTERRUPTED, ToolStatus.INTERRUPTED: _INTERRUPTED}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from schemas.clean import as_json, clean, one_line
-from schemas.folders import entries_of, matching, state_of
+from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers import _google as google
@@ -24,7 +24,6 @@ from schemas.providers._google import is_thought, media_in, parts_of, said_text
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.blocks import task_in
-from schemas.providers.kit.files import bytes_in, object_in
 from schemas.providers.kit.history import Chain
 from schemas.providers.kit.published import Published
 from schemas.providers.kit.running import Running, Stated
