@@ -69,7 +69,6 @@ class DiffScreen(RowListScreen):
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     DEFAULT_CSS = """
-    DiffScreen > TitleBar { background: $surface; margin-bottom: 1; }
     DiffScreen #content { height: 1fr; layout: vertical; }
     DiffScreen TextRows { height: auto; max-height: 40%; }
     DiffScreen RowsPane { height: 1fr; width: 1fr; margin: 1 1 0 1; }
@@ -161,7 +160,8 @@ class DiffScreen(RowListScreen):
         if anew and self._shown is not None and self._subjects and (file := self._subjects[at][0]) is not None:
             self._shown = file
             self._pane.remake(partial(self._make, file))
-        self._list.show([row for file in changes.files for row in _file_rows(file)] + _any_rows(changes), at)
+        rows = [TextRow(((one.place, "accent"), (f"  {did(one)}", "dim"))) for one in changes.commands]
+        self._list.show([row for file in changes.files for row in _file_rows(file)] + rows, at)
         added, removed = totals(diff for file in changes.files for diff in file.diffs)
         facts = [plural(changes.changed, "file"), f"+{added} -{removed}"]
         facts += [f"left out: {counts(changes.left_out)}"] * bool(changes.left_out)
@@ -368,10 +368,6 @@ class DiffScreen(RowListScreen):
         if text := self._patch():
             program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"))
 
-    def action_back(self) -> None:
-        """Go back to where one came from."""
-        self.dismiss()
-
 
 def _key(subject: Subject) -> tuple[str, str, str]:
     """The name of what a row is about, the same when the session has grown."""
@@ -391,7 +387,3 @@ def _file_rows(file: FileChange) -> list[TextRow]:
         place, _, words = line.partition("  ")
         rows.append(TextRow((("  ", "text"), (place, "accent"), (f"  {words}", "dim"))))
     return rows
-
-
-def _any_rows(changes: Changes) -> list[TextRow]:
-    return [TextRow(((one.place, "accent"), (f"  {did(one)}", "dim"))) for one in changes.commands]
