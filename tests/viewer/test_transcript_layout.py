@@ -51,7 +51,7 @@ def measure_all(layout: Layout, folds: Folds, session: Session, width: int) -> l
         fold = folds.fold(i)
         before = folds.fold(i - 1) if i else Fold.HIDDEN
         margin = 0 if i == 0 or (fold == Fold.LINE and before <= Fold.LINE) else 1
-        out.append(true_rows(i, fold, width) + margin + (i == layout.rule) if fold else 0)
+        out.append(true_rows(i, fold, width) + margin + (i == layout._rule) if fold else 0)
     return out
 
 
@@ -124,7 +124,7 @@ def test_agrees_with_brute_force_whatever_happens(steps: list[tuple[str, int]], 
     for i, height in enumerate(heights):
         assert layout.height(i) == height
         if i % 29 == 0 or i == len(heights) - 1:
-            assert layout.top_of(i) == top
+            assert layout.row_of(layout.first_line(i)) == top
         if height:
             assert layout.find(top) == layout.first_line(i) == Position(i, -layout.head(i))
             assert layout.find(top + height - 1) == layout.last_line(i) == Position(i, height - layout.head(i) - 1)
@@ -147,8 +147,8 @@ def test_moving_skips_and_repeats_no_row(count: int, level: int, moves: list[int
     rows = []
     for i in range(count):
         fold = folds.fold(i)
-        height = true_rows(i, fold, 80) + layout.margin(i) if fold else 0
-        rows.extend(Position(i, line - layout.margin(i)) for line in range(height))
+        height = true_rows(i, fold, 80) + layout.head(i) if fold else 0
+        rows.extend(Position(i, line - layout.head(i)) for line in range(height))
     at = start % len(rows)
     position = rows[at]
     for rows_on in moves:

@@ -217,7 +217,7 @@ async def test_the_line_above_what_is_new_follows() -> None:
         assert view.unread == len(items)
         await rewrite(pilot, more[4:])
         assert view.unread == len(items) - 4
-        assert view.layout_of.rule == view.unread
+        assert view.layout_of._rule == view.unread
 
 
 # -- whatever happens --------------------------------------------------------------------------------------------------
@@ -349,7 +349,8 @@ async def test_colours_come_to_all_messages_that_wait_for_them() -> None:
         next(work)
         replace_session(view, session_of(PATH, [item("user", "new", "before"), *items]))
         list(work)
-        view.coloured(want)
+        view.blocks.forget_wanting(want)
+        view.show()
         drawn = [view.block(index).block for index in (2, 3)]
         assert [
             any("lamp" in s.text and s.text != "x = 'lamp'" for r in b.rows for s in r.segments) for b in drawn

@@ -83,7 +83,6 @@ class BrowserScreen(RowListScreen):
         self._kept = {} if kept is None else kept
         kept = self._kept if self._kept.get("directory") == str(start_directory) else {}
         self._clock = clock
-        self._word = word
         self._library = library
         self._directory = start_directory
         self._shelf = Shelf(start_directory)
@@ -112,7 +111,10 @@ class BrowserScreen(RowListScreen):
         known = library.first(start_directory, FIRST) if known is None else known
         self._complete = len(known) < FIRST
         self._shelf.replace(known)
-        self._bar = TitleBar(self._title(), self._counts())
+        title = f"turnlog {word}".rstrip(), "bold $accent"
+        self._bar = TitleBar(
+            Content.assemble(title, "   ", (short_path(start_directory), "$text-muted")), self._counts()
+        )
 
     def compose(self) -> ComposeResult:
         """Title, filter, list and preview, keys."""
@@ -154,10 +156,6 @@ class BrowserScreen(RowListScreen):
         )
 
     # -- what is shown ---------------------------------------------------------------------------------------------
-
-    def _title(self) -> Content:
-        name = f"turnlog {self._word}".rstrip()
-        return Content.assemble((name, "bold $accent"), "   ", (short_path(self._directory), "$text-muted"))
 
     def _counts(self) -> Content:
         sessions = self._shelf.unsorted()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from renderers.places import place_of
 from viewer.screens.config_keys import effective, key_name
 from viewer.screens.program import program
-from viewer.transcript.clipboard import Copy, put_on_clipboard, redacted, redacted_text
+from viewer.transcript.clipboard import Copy, address_copy, put_on_clipboard, redacted, redacted_text
 from viewer.transcript.select import message_source, redacted_source
 from viewer.transcript.view import TranscriptView
 
@@ -47,8 +47,7 @@ class Copies:
     def address(self) -> None:
         """Copy the block's address."""
         session = self._view.session
-        address = f"{session.id}{place_of(session, self._view.cursor.block)}"
-        self._copy(Copy(address, address, f"the address {address}", 0))
+        self._copy(address_copy(f"{session.id}{place_of(session, self._view.cursor.block)}"))
 
     def again(self) -> bool:
         """Copy what was copied last as it is; returns whether there is something."""

@@ -71,7 +71,6 @@ class DiffScreen(RowListScreen):
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     DEFAULT_CSS = """
-    DiffScreen > TitleBar { background: $surface; margin-bottom: 1; }
     DiffScreen #content { height: 1fr; layout: vertical; }
     DiffScreen TextRows { height: auto; max-height: 40%; }
     DiffScreen RowsPane { height: 1fr; width: 1fr; margin: 1 1 0 1; }
@@ -371,10 +370,6 @@ class DiffScreen(RowListScreen):
             program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)
         elif lacks:
             program(self).say(lacks)
-
-    def action_back(self) -> None:
-        """Go back to where one came from."""
-        self.dismiss()
 
 
 def _key(subject: Subject) -> tuple[str, str, str]:

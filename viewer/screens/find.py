@@ -357,13 +357,12 @@ class FindScreen(RowListScreen):
 
     def action_copy_address(self) -> None:
         """Copy the address of the hit under the cursor."""
-        from viewer.transcript.clipboard import Copy, put_on_clipboard
+        from viewer.transcript.clipboard import address_copy, put_on_clipboard
 
-        current = self._hits.current
-        if current is not None:
+        if (current := self._hits.current) is not None:
             group, hit = current
-            address = f"{group.target}{hit.place if hit else ''}"
-            program(self).say(put_on_clipboard(self.app, Copy(address, address, f"the address {address}", 0), ""))
+            copy = address_copy(f"{group.target}{hit.place if hit else ''}")
+            program(self).say(put_on_clipboard(self.app, copy, ""))
 
     def action_narrow(self, facet: str = "agent") -> None:
         """Choose an agent, a project or a date."""
@@ -378,7 +377,3 @@ class FindScreen(RowListScreen):
             self._facets = self._facets.toggled(choice.facet, choice.value)
             self._narrowed.show(self._facets.labels())
             self._ask()
-
-    def action_back(self) -> None:
-        """Go back to the list."""
-        self.dismiss()

@@ -68,26 +68,18 @@ class FindBox(Line):
             self.history.append(self.value)
             del self.history[:-_KEPT]
 
-    def action_older(self) -> None:
-        """The search before."""
+    def action_recall(self, step: int) -> None:
+        """The search before, or the one after, at last what was typed."""
         if self._at == len(self.history):
             self._typed = self.value
-        if self._at:
-            self._show(self._at - 1)
-
-    def action_newer(self) -> None:
-        """The search after, at last what was typed."""
-        if self._at < len(self.history):
-            self._show(self._at + 1)
+        if 0 <= self._at + step <= len(self.history):
+            self._at += step
+            self.value = [*self.history, self._typed][self._at]
+            self.cursor_position = len(self.value)
 
     def action_leave(self) -> None:
         """End the search."""
         self.post_message(FindBar.Ended())
-
-    def _show(self, at: int) -> None:
-        self._at = at
-        self.value = self.history[at] if at < len(self.history) else self._typed
-        self.cursor_position = len(self.value)
 
 
 class FindBar(Horizontal):
@@ -240,7 +232,8 @@ class FindBar(Horizontal):
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
         if self._goes and not self._go_hit(1, inclusive=True):
-            self._view.go_back(*self._from)
+            self._view.top, self._view.cursor = self._from
+            self._view.show()
         self._goes = False
         self._show_count()
 

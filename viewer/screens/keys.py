@@ -162,8 +162,8 @@ OUTLINE: tuple[Key, ...] = (
 
 WORDS: tuple[Key, ...] = (
     Key(("enter",), "submit", "go on reading", "go on reading at the hit", footer=1),
-    Key(("up",), "older", "last search", "the search before", footer=2),
-    Key(("down",), "newer", "next search", "the search after it"),
+    Key(("up",), "older", "last search", "the search before", footer=2, run="recall(-1)"),
+    Key(("down",), "newer", "next search", "the search after it", run="recall(1)"),
     Key(("escape",), "leave", "end", "end the search", footer=1),
     Key(("f1",), "help", "keys", "this help", footer=1, run="app.help"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -86,30 +87,16 @@ class LookupScreen(Dialog[None]):
 def raw_screen(session: Session, index: int) -> LookupScreen:
     """The records of a message."""
     spans = session.message_spans(index)
-    records = _Records(session, spans)
-    count = len(spans)
-    return LookupScreen(f"{count} record{'' if count == 1 else 's'} behind this message", records.rows)
+    # Read when they are drawn first, and kept: each width wraps them anew.
+    texts = cache(lambda: list(_texts(session, spans)))
 
-
-class _Records:
-    """The text of a message's records: read when it is drawn first, and kept, since each width wraps it anew."""
-
-    def __init__(self, session: Session, spans: list[Span]) -> None:
-        self._session, self._spans = session, spans
-        self._read: list[tuple[str, str, int]] | None = None
-
-    def rows(self, width: int) -> list[Row]:
-        """Heading and text of each."""
-        if self._read is None:
-            self._read = list(self._texts())
-        rows: list[Row] = []
-        left = _MOST_ROWS
-        for number, (where, text, more) in enumerate(self._read):
-            if number:
-                rows.append(Row([]))
-            rows.extend(prose_rows(where, width, _BOLD))
+    def rows(width: int) -> list[Row]:
+        rows, left = list[Row](), _MOST_ROWS
+        for number, (where, text, more) in enumerate(texts()):
+            rows += [Row([])] * bool(number)
+            rows += prose_rows(where, width, _BOLD)
             drawn = list(islice(output_rows(text, [], width, _PLAIN), left + 1))
-            rows.extend(drawn[:left])
+            rows += drawn[:left]
             if len(drawn) > left:
                 rows.append(Row([Segment("… the rest is not shown: too much at once", _DIM)]))
             elif more:
@@ -117,14 +104,17 @@ class _Records:
             left = max(0, left - len(drawn))
         return rows
 
-    def _texts(self) -> Iterator[tuple[str, str, int]]:
-        """Yield where each record stands, its text, and how many bytes are left out."""
-        left = _MOST
-        for span in self._spans:
-            raw = self._session.raw(span) if left else b""
-            shown = raw[:left]
-            yield _where(self._session, span), _pretty(shown), span.length - len(shown)
-            left -= len(shown)
+    return LookupScreen(f"{plural(len(spans), 'record')} behind this message", rows)
+
+
+def _texts(session: Session, spans: list[Span]) -> Iterator[tuple[str, str, int]]:
+    """Yield where each record stands, its text, and how many bytes are left out."""
+    left = _MOST
+    for span in spans:
+        raw = session.raw(span) if left else b""
+        shown = raw[:left]
+        yield _where(session, span), _pretty(shown), span.length - len(shown)
+        left -= len(shown)
 
 
 def _pretty(raw: bytes) -> str:

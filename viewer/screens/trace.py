@@ -37,7 +37,6 @@ class TraceScreen(RowListScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
-    TraceScreen > TitleBar { background: $surface; margin-bottom: 1; }
     TraceScreen > RowsPane { height: 5; max-height: 30%; padding: 0 1; background: $surface; }
     """
 
@@ -117,10 +116,6 @@ class TraceScreen(RowListScreen):
         """Show the next of the edits from which the line may be."""
         self._chosen += 1
         self._pane.remake()
-
-    async def action_back(self) -> None:
-        """Leave."""
-        await self.run_action("app.quit")
 
 
 def _edits(line: TracedLine, wide: bool) -> str:

@@ -411,7 +411,8 @@ class TranscriptScreen(Screen[None]):
             await self._stirs(QUIET)
             while not self._stirred.is_set() and (wanted := self._view.wanted):
                 await self._view.in_slices(self._view.look.highlights.work(wanted[0]))
-                self._view.coloured(wanted[0])
+                self._view.blocks.forget_wanting(wanted[0])
+                self._view.show()
 
     async def _stirs(self, seconds: float) -> bool:
         """Wait until something moves, so long at most; returns whether something did."""
@@ -532,7 +533,7 @@ class TranscriptScreen(Screen[None]):
 
     def action_return(self, step: int) -> None:
         """Go back to where the last jump began, or forward again."""
-        if not (self._jumps.back() if step < 0 else self._jumps.forward()):
+        if not self._jumps.back(step):
             self._say(f"There is no jump to go {'back from' if step < 0 else 'forward to'}.")
 
     def action_ask_mark(self, action: str) -> None:

@@ -21,7 +21,7 @@ from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
 from viewer.screens.config_keys import bindings
-from viewer.screens.program import back, program
+from viewer.screens.program import program
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does
@@ -49,9 +49,6 @@ class WatchScreen(RowListScreen):
 
     TABLE = "watch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
-    DEFAULT_CSS = """
-    WatchScreen > #title { background: $surface; margin-bottom: 1; }
-    """
 
     def __init__(
         self,
@@ -197,10 +194,6 @@ class WatchScreen(RowListScreen):
     def _to_terminal(self, text: str) -> None:
         if (driver := self.app._driver) is not None:
             driver.write(text)
-
-    async def action_back(self) -> None:
-        """Back to the list; leave where there is none."""
-        await back(self)
 
 
 _NOTHING = Content.assemble(

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from renderers.facts import plural
 from viewer.cleanup import remove_at_end
 
 if TYPE_CHECKING:
@@ -105,16 +106,21 @@ def redacted_text(what: str, text: str) -> Copy:
     return redacted(what, lambda redactor: text if redactor is None else redactor.redact(text))
 
 
+def address_copy(address: str) -> Copy:
+    """The address of a place."""
+    return Copy(address, address, f"the address {address}", 0)
+
+
 def put_on_clipboard(app: App[Any], copy: Copy, again: str, *, as_it_is: bool = False) -> str:
     """Copy, and return what was done, in words. `again` is the key that copies it once more as it is."""
     text = copy.plain if as_it_is else copy.text
     data = text.encode("utf-8", "replace")
-    size = f"{len(text):,} character{'' if len(text) == 1 else 's'}"
+    size = plural(len(text), "character")
     notes = []
     if as_it_is:
         notes.append("As it is: nothing in it is replaced.")
     elif copy.secrets:
-        secrets = f"{copy.secrets:,} secret{'' if copy.secrets == 1 else 's'} replaced"
+        secrets = f"{plural(copy.secrets, 'secret')} replaced"
         notes.append(f"{secrets}; {again} copies it as it is." if again else f"{secrets}.")
     way = clipboard_way(os.environ)
     if way.reaches and len(data) <= MAX_CLIPBOARD:

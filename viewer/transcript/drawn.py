@@ -67,7 +67,7 @@ class DrawnBlocks:
                 self._rows -= len(old.block.rows)
 
     def forget_wanting(self, want: Want) -> None:
-        """The code has got its colours, in whichever messages it stands by now."""
+        """The code has got its colours, in whichever messages it stands by now: they are as tall as before."""
         for index in {index for (index, _), drawn in self._kept.items() if want in drawn.block.wanted}:
             self.forget(index)
 

@@ -128,15 +128,9 @@ class Jumps:
         move()
         self._last = what, self._view.here
 
-    def back(self) -> bool:
-        """Go back to where the last jump began; returns whether there was one."""
-        return self._return(self._back, self._forward)
-
-    def forward(self) -> bool:
-        """Go forward again to where one went back from."""
-        return self._return(self._forward, self._back)
-
-    def _return(self, places: list[Place], others: list[Place]) -> bool:
+    def back(self, step: int = -1) -> bool:
+        """Go back to where the last jump began, or (1) forward again; returns whether there was one."""
+        places, others = (self._back, self._forward) if step < 0 else (self._forward, self._back)
         here = self._view.here
         while places:
             place = places.pop()

@@ -155,11 +155,6 @@ class Layout:
                 self._forget(index >> CHUNK_BITS)
         self._rule = block
 
-    @property
-    def rule(self) -> int | None:
-        """The message above which the line "new since" stands."""
-        return self._rule
-
     def _find_overrides(self) -> None:
         before, special_before = self._opened, self._special
         self._special = {index >> CHUNK_BITS for index in self._folds.blocks}
@@ -192,19 +187,15 @@ class Layout:
         prefix = self._sums()
         return prefix[-1] if prefix else 0
 
-    def margin(self, block: int) -> int:
-        """Blank rows above a message: none between one-liners, one around everything that is open."""
-        if block == 0:
-            return 0
-        return self._margin(self._folds.fold(block), self._folds.fold(block - 1))
-
     @staticmethod
     def _margin(fold: int, before: int) -> int:
+        """Count the blank rows above a message: none between one-liners, one around everything that is open."""
         return 0 if fold == Fold.LINE and before <= Fold.LINE else 1
 
     def head(self, block: int) -> int:
         """Rows above a message's own: the blank one, and the line "new since"."""
-        return self.margin(block) + (block == self._rule)
+        margin = self._margin(self._folds.fold(block), self._folds.fold(block - 1)) if block else 0
+        return margin + (block == self._rule)
 
     def height(self, block: int) -> int:
         """Rows of a message with those above it; 0 when it is hidden."""
@@ -234,15 +225,12 @@ class Layout:
         exact = self._exact.get(block >> CHUNK_BITS)
         return exact is not None and exact[block & (CHUNK - 1)] == 1
 
-    def top_of(self, block: int) -> int:
-        """The row at which a message begins."""
-        chunk = block >> CHUNK_BITS
-        heights = self._chunk(chunk)
-        return (self._sums()[chunk - 1] if chunk else 0) + sum(heights[: block & (CHUNK - 1)])
-
     def row_of(self, position: Position) -> int:
         """The row of a line."""
-        return self.top_of(position.block) + self.head(position.block) + position.line
+        chunk, index = divmod(position.block, CHUNK)
+        heights = self._chunk(chunk)
+        top = (self._sums()[chunk - 1] if chunk else 0) + sum(heights[:index])
+        return top + self.head(position.block) + position.line
 
     def first_line(self, block: int) -> Position:
         """The first line of a message, among those above its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from renderers.facts import cost_fact, format_count, lack_names, lacks_line
+from renderers.facts import cost_fact, format_count, lack_names, lacks_line, plural
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from schemas.message import Kind
@@ -136,5 +136,5 @@ def _faults(session: Session, cut: int | None) -> list[str]:
         faults.append(f"unreadable: line{'' if len(numbers) == 1 else 's'} {some}")
     faults += [f"unreadable: {one_line(file, 80)}" for file in list(places)[:_LINES]]
     if unknown := sum(session.unknown.values()):
-        faults.append(f"{unknown:,} unknown record{'' if unknown == 1 else 's'}")
+        faults.append(plural(unknown, "unknown record"))
     return faults

@@ -178,11 +178,6 @@ class TranscriptView(ScrollView, can_focus=True):
         if layout is self.layout_of and self.rows:
             self._move_bar(layout.total, layout.row_of(self.top))
 
-    def coloured(self, want: Want) -> None:
-        """A piece of code has got its colours: the messages that hold it are drawn again, as tall as before."""
-        self.blocks.forget_wanting(want)
-        self.show()
-
     # -- showing ---------------------------------------------------------------------------------------------------
 
     def show(self) -> None:
@@ -480,11 +475,6 @@ class TranscriptView(ScrollView, can_focus=True):
             return 100
         return min(99, 100 * (self.layout_of.row_of(self.rows[-1]) + 1) // max(1, self.layout_of.total))
 
-    def go_back(self, top: Position, cursor: Position) -> None:
-        """Go to where one was before."""
-        self.top, self.cursor = top, cursor
-        self.show()
-
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
         """Go to where the scroll bar was dragged."""
         if y is None or not self.rows:
@@ -650,8 +640,9 @@ class TranscriptView(ScrollView, can_focus=True):
             self.go_end()
         elif len(self.rows) < self.height_of_page or self.at_end or visible & (changed | openers):
             self.show()
-        else:
-            self._resize_bar()
+        elif (total := self.layout_of.total) != self.virtual_size.height:  # only the scroll bar has to know
+            self.set_reactive(ScrollView.virtual_size, Size(self.size.width, total))
+            self._move_bar(total, self.layout_of.row_of(self.top))
 
     def _redraw_later(self, blocks: Iterable[int]) -> None:
         """These messages look different now, and may have another height."""
@@ -675,7 +666,8 @@ class TranscriptView(ScrollView, can_focus=True):
         for exchange in {running, look.running} if running != look.running else ():
             if 0 <= exchange < len(exchanges):
                 # A tool without a result is either running or was left behind.
-                blocks.update(self._pending(self.session.message_range(exchange)))
+                last = self.session.message_range(exchange)[-_LAST:]
+                blocks.update(i for i in last if self.session.messages.has(i, Flag.PENDING))
                 blocks.add(exchanges[exchange].start)
         self.blocks.relook(running=running, subagents=dict(subagents))
         self._redraw(blocks)
@@ -686,17 +678,6 @@ class TranscriptView(ScrollView, can_focus=True):
         self.blocks.relook(cost=cost)
         numbers = range(len(table)) if exchanges is None else exchanges
         self._redraw({table[n].start for n in numbers if n < len(table)})
-
-    def _pending(self, blocks: range) -> list[int]:
-        """The tools among the last of these messages that have no result."""
-        return [i for i in blocks[-_LAST:] if self.session.messages.has(i, Flag.PENDING)]
-
-    def _resize_bar(self) -> None:
-        """Only the scroll bar has to know of what came below."""
-        total = self.layout_of.total
-        if total != self.virtual_size.height:
-            self.set_reactive(ScrollView.virtual_size, Size(self.size.width, total))
-            self._move_bar(total, self.layout_of.row_of(self.top))
 
     def header_over(self, block: int) -> Position | None:
         """The line that a hidden message is folded into: its exchange's; None where that is hidden too."""

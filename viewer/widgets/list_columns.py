@@ -48,12 +48,6 @@ class Column(NamedTuple):
     """Its words for a session, at a time, with its cost."""
 
 
-def _cost(_: Summary, now: float, cost: Tally | None) -> str:
-    if cost is None:
-        return ""  # to be worked out
-    return cost_fact(cost) or "?"
-
-
 # Figures are a session's own, as `turnlog list` says them; the preview also says those with subagents.
 COLUMNS = (
     Column("agent", 8, 34, "", lambda s, now, cost: s.provider),
@@ -66,7 +60,8 @@ COLUMNS = (
         "tokens",
         lambda s, now, cost: format_count(s.usage.total if s.usage else None) if s.read else "",
     ),
-    Column("cost", 8, 84, "cost", _cost),
+    # None is to be worked out.
+    Column("cost", 8, 84, "cost", lambda s, now, cost: "" if cost is None else cost_fact(cost) or "?"),
 )
 _GAP = 2
 """Cells before a column of words."""

@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from viewer.screens.program import back
 from viewer.transcript.colours import row_styles
 
 
@@ -218,3 +219,9 @@ class RowListKeys(Widget):
 
 class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes styles from the first base alone
     """A screen whose keys move the cursor of the one list of rows on it."""
+
+    DEFAULT_CSS = "RowListScreen > TitleBar { background: $surface; margin-bottom: 1; }"
+
+    async def action_back(self) -> None:
+        """Go back to the screen below; leave where there is none."""
+        await back(self)

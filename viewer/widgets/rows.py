@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -58,10 +57,6 @@ class Shelf:
             else:
                 self._sessions[key] = summary
         self._order = None
-
-    def get(self, path: Path) -> Summary | None:
-        """The session in a file."""
-        return self._sessions.get(os.fspath(path))
 
     def unsorted(self) -> Collection[Summary]:
         """All, in no order."""
