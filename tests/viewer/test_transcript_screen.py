@@ -192,7 +192,7 @@ async def test_search_that_finds_nothing_says_so_and_stays() -> None:
         await until(pilot, lambda: str(view.screen.query_one("#find-count").render()) == "not found")
         await pilot.press("escape")
         assert (view.top, view.cursor) == before
-        assert view.marks is None
+        assert view.mark_hits is None
 
 
 async def test_what_comes_is_shown_when_followed_and_marked_as_new() -> None:

@@ -118,7 +118,7 @@ async def test_escape_ends_the_search_and_nothing_else() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert (lines(view), view.top, view.cursor) == before or view.height_of_page > len(before[0])
-        assert view.cursor == before[2] and view.marks is None and not pilot.app.screen.query("FindBar")
+        assert view.cursor == before[2] and view.mark_hits is None and not pilot.app.screen.query("FindBar")
         await pilot.press("escape", "escape")
         assert pilot.app.is_running and pilot.app.return_code is None
 

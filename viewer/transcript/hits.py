@@ -35,7 +35,7 @@ class Hits:
         """Mark what matches this `search_key` from now on; "" marks nothing."""
         self.sought, self.hit = key, None
         self._marks.clear()
-        self._view.marks = self._marked if key else None
+        self._view.mark_hits = self._marked if key else None
         self._view.show()
 
     def follow(self, moves: Moves) -> None:
@@ -64,7 +64,7 @@ class Hits:
     def _beside(self, start: Position, step: int, count: int, inclusive: bool) -> int | None:
         """Return the place of the message under `start` that comes next; None where none does."""
         line = start.line
-        if self.hit is not None and self.hit[:2] == (start.block, line) and not inclusive:
+        if self.hit is not None and self.hit[:2] == start and not inclusive:
             ordinal = self.hit[2] + step
             return ordinal if 0 <= ordinal < count else None
         lines = [place[0].row for place in matches(self._whole(start.block).block.rows, self.sought)]

@@ -46,7 +46,7 @@ _LAST = 50
 
 class TranscriptView(ScrollView, can_focus=True):
     """A session's messages, as much of them as fits, from the line `top` on. It is told of changes by `session_changed`
-    and `set_session`; it reads nothing itself.
+    and by replacing.py; it reads nothing itself.
     """
 
     DEFAULT_CSS = """
@@ -66,7 +66,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """Whether the view keeps to the end as the session grows."""
         self.top = self.cursor = _START
         """The first line on the screen, and the line that keys act on."""
-        self.marks: Callable[[Strip, int, Drawn, int, Overlay], Strip] | None = None
+        self.mark_hits: Callable[[Strip, int, Drawn, int, Overlay], Strip] | None = None
         """Marks what is looked for on a line of a message (hits.py)."""
         self.unread: int | None = None
         """The first message that came since the person last saw the end."""
@@ -81,7 +81,8 @@ class TranscriptView(ScrollView, can_focus=True):
         """What `go_to` was asked for before the first picture."""
         self.rows: list[Position] = []
         """The lines on the screen."""
-        self._blocks: list[Drawn] = []  # the block of each of them
+        self._shown: list[Drawn] = []
+        """The block of each of them."""
         self._row_width = 80
         self.prefetched: tuple[object, ...] = ()
         """Around what messages were drawn ahead (prefetch.py)."""
@@ -129,7 +130,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """Another theme: everything is drawn anew."""
         super().notify_style_update()
         self._overlay = None
-        if self.blocks is not None and self.is_attached:
+        if self.is_attached:
             self.blocks.clear()
 
     def _styles_now(self) -> Overlay:
@@ -143,16 +144,19 @@ class TranscriptView(ScrollView, can_focus=True):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def block(self, index: int) -> Drawn:
+        """The block of a message as it is folded; its height is known from then on."""
         drawn = self.blocks.get(index, self.folds.fold(index))
         if not self.layout_of.is_exact(index):
             self.layout_of.set_height(index, len(drawn.block.rows))
         return drawn
 
     def measure(self, index: int) -> None:
+        """Let the height of a message be known."""
         if not self.layout_of.is_exact(index) and self.folds.fold(index) > Fold.HIDDEN:
             self.block(index)
 
     def beyond(self, place: Position, rows: int) -> Position:
+        """The line so many rows further down (or up), as far as there are any."""
         return self.layout_of.move(place, rows, self.measure)
 
     def row_at(self, place: Position) -> Row | None:
@@ -190,7 +194,7 @@ class TranscriptView(ScrollView, can_focus=True):
                 self._first_picture = False
                 self.call_after_refresh(self.show)
         else:
-            self.rows, self._blocks = [], []  # those of before may be of messages that are gone
+            self.rows, self._shown = [], []  # those of before may be of messages that are gone
 
     def _paint(self) -> None:
         """The scroll bar follows what was worked out, and the screen is drawn."""
@@ -224,7 +228,7 @@ class TranscriptView(ScrollView, can_focus=True):
         layout = self.layout_of
         first = layout.next_visible(0)
         if first is None:
-            self.rows, self._blocks = [], []
+            self.rows, self._shown = [], []
             return
         if self.top.block >= layout.count or not layout.height(self.top.block):
             self.top = self.near(self.top)
@@ -238,7 +242,7 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _rows_from(self, top: Position, height: int) -> list[Position]:
         rows: list[Position] = []
-        self._blocks = []
+        self._shown = []
         self.measure(top.block)
         self.top = place = self.layout_of.within(*top)
         while len(rows) < height:
@@ -247,7 +251,7 @@ class TranscriptView(ScrollView, can_focus=True):
             drawn = self.block(place.block)
             stop = min(len(drawn.block.rows), place.line + height - len(rows))
             rows += [Position(place.block, line) for line in range(place.line, stop)]
-            self._blocks += [drawn] * (stop - place.line)
+            self._shown += [drawn] * (stop - place.line)
             if (following := self.layout_of.next_visible(place.block + 1)) is None:
                 break
             place = self.layout_of.first_line(following)
@@ -277,6 +281,7 @@ class TranscriptView(ScrollView, can_focus=True):
         return None if row is None else self.region.y + row
 
     def screen_row(self, place: Position) -> int | None:
+        """The row of the view in which a line stands; None if it is not in sight."""
         try:
             return self.rows.index(place)
         except ValueError:
@@ -314,14 +319,14 @@ class TranscriptView(ScrollView, can_focus=True):
         if y >= len(self.rows):
             return Strip.blank(width, look.base)
         place = self.rows[y]
-        drawn, line = self._blocks[y], place.line
+        drawn, line = self._shown[y], place.line
         strip = drawn.strips.get(line)
         if strip is None:
             strip = self._strip(place, drawn, width, look)
         if place.block == self.cursor.block and (line >= 0 or place == self.cursor):
             strip = with_cursor(strip, look, on_line=place == self.cursor)
-        if self.marks is not None and line >= 0:
-            strip = self.marks(strip, place.block, drawn, line, look)
+        if self.mark_hits is not None and line >= 0:
+            strip = self.mark_hits(strip, place.block, drawn, line, look)
         if self.marked and (letter := self.marked.get((self.session.messages.key[place.block], line))):
             strip = with_mark(strip, letter, look)
         selection = self.text_selection
@@ -586,6 +591,7 @@ class TranscriptView(ScrollView, can_focus=True):
         return self.session.messages.key[self.cursor.block], self.cursor.line
 
     def open_exchange(self, exchange: int) -> None:
+        """Unfold an exchange; nothing is shown yet."""
         self.folds.exchanges[exchange] = True
         self.layout_of.refold(self.session.message_range(exchange))
 
