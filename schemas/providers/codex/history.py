@@ -83,7 +83,7 @@ class Rollout(History):
             items.Twin: self._twin, items.Thought: self._thought, items.Instruction: self._instruction,
             items.Mail: self._mail, items.Setting: self._setting, items.Goal: self._goal_set,
             items.Header: self._header, Call: self._call, Result: self._result, items.Event: self._event,
-            items.Border: self._border, items.Round: self._round,
+            items.Border: self._border, items.Mute: self._mute, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
@@ -196,6 +196,9 @@ class Rollout(History):
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
+
+    def _mute(self, record: Record, number: int, say: items.Mute) -> Iterator[Placed]:
+        yield record, number, say if self._in_turn and self._prompted else Skip("task_complete")
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
