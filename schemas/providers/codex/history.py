@@ -198,7 +198,8 @@ class Rollout(History):
         yield record, number, Skip("task_started")
 
     def _mute(self, record: Record, number: int, say: items.Mute) -> Iterator[Placed]:
-        yield record, number, say if self._in_turn and self._prompted else Skip("task_complete")
+        answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode that is not told
+        yield record, number, say if self._in_turn and self._prompted and not answered else Skip("task_complete")
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
