@@ -16,7 +16,7 @@ from schemas.diffs import FileDiff, from_strings
 from schemas.folders import bytes_in, state_of
 from schemas.message import Kind, ToolStatus, ToolType
 from schemas.provider import Home
-from schemas.providers.kit.blocks import arguments_of, image_part
+from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Use
 from schemas.records import read_document
 from schemas.usage import TokenUsage, as_count
@@ -145,7 +145,10 @@ def _counted(request: Data, model: str) -> Iterator[Item]:
     figures, info = arguments_of(request.get("text")), dict_of(request.get("modelInfo"))
     yield Skip(text_of(request.get("say")))
     model = model or text_of(info.get("modelId"))
-    yield Count(usage_of(figures), f"{request.get('say')}-{request.get('ts')}", model)
+    # What speaks OpenAI's protocol tells the input as it comes: with what was cached.
+    inclusive = info.get("providerId") == "openai"
+    usage = inclusive_figures(figures, *_FIGURES) if inclusive else usage_of(figures)
+    yield Count(usage, f"{request.get('say')}-{request.get('ts')}", model)
 
 
 def blocks_of(record: Data) -> list[Data]:
@@ -154,9 +157,12 @@ def blocks_of(record: Data) -> list[Data]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else [dict_of(b) for b in list_of(content)]
 
 
+_FIGURES = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
+
+
 def usage_of(said: Data) -> TokenUsage:
     """The figures of a request, of which the input has no cache in it."""
-    usage = TokenUsage(*(as_count(said.get(key)) for key in ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")))
+    usage = TokenUsage(*(as_count(said.get(key)) for key in _FIGURES))
     return usage if any(usage) else TokenUsage()
 
 

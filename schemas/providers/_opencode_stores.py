@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _ID = re.compile(r"ses_\w+")
 _UNTITLED = re.compile(r"(New|Child) session - \d{4}-\d\d-\d\dT")
 _AGENT = re.compile(r"\s*\(@([^()]+) subagent\)$")
+_FIRST = "storage/session/info"
+"""Where the sessions of a project were until version 0.6, with their messages and parts beside that folder."""
 _TABLES = (("session", "message"), ("session", "session_message"), ("session_v2", "session_message"))
 # Older databases name the session in the message alone.
 _PARTS = """
@@ -91,7 +93,10 @@ class Stores(Database, Tree):
         return (
             ("data" in tables.get("message", ()) and "message_id" in tables.get("part", ()) and "session" in tables)
             or "session_v2" in tables
-            or ("projectID" in session and _ID.fullmatch(text_of(session.get("id"))) is not None)
+            or (
+                ("projectID" in session or head.path.parent.name == "info")
+                and _ID.fullmatch(text_of(session.get("id"))) is not None
+            )
         ) and [*owners, "opencode"][0] == self.id
 
     def locations(self, env: Environment) -> list[Location]:
@@ -113,13 +118,14 @@ class Stores(Database, Tree):
                 migrated |= read_database(path, _ids, once="ids")
             except OSError as error:
                 problems.append(Problem(path, str(error)))
-        tree = matching(location.path, "storage/session/*/ses_*.json", problems) if location.path.is_dir() else ()
-        for file, stat in tree:
+        trees = ("storage/session/*/ses_*.json", f"project/*/{_FIRST}/ses_*.json") if location.path.is_dir() else ()
+        for file, stat in (one for tree in trees for one in matching(location.path, tree, problems)):
             path = Path(file)
             parent = text_of(object_in(path).get("parentID"))
             is_child = _ID.fullmatch(parent) and (parent in migrated or path.with_name(f"{parent}.json").exists())
             if path.stem not in migrated and not is_child:
                 yield SessionFile(self.id, file, path.stem, stat.st_size, stat.st_mtime_ns)
+            migrated.add(path.stem)
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read a session of a database, or the one in a file."""
@@ -188,16 +194,20 @@ class Stores(Database, Tree):
         name = text_of(document.get("id"))
         if not _ID.fullmatch(name):
             return
-        root = path.parents[2] if len(path.parts) > 3 else path.parent
+        first = path.parent.name == "info"
+        root = path.parents[1 if first else 2] if len(path.parts) > 3 else path.parent
+        messages = list(files.documents(root / "message" / name, growing=True))
         place = files.document(root / "project" / f"{path.parent.name}.json").get("worktree")
+        if first:
+            places = (dict_of(message.get("path")).get("root") for _, message in messages)
+            place = next(filter(None, places), None)
         yield {"type": "session", **document, "worktree": place}
         for child, session in files.documents(path.parent):
             if session.get("parentID") == name:
                 file = str(path.with_name(f"{child}.json"))
                 yield {"type": "subagent", "id": child, "title": session.get("title"), "path": file}
-        messages = list(files.documents(root / "message" / name, growing=True))
         for key, message in messages:
-            parts = files.documents(root / "part" / key, growing=message is messages[-1][1])
+            parts = files.documents(root / "part" / (name if first else "") / key, growing=message is messages[-1][1])
             message["parts"] = [part for _, part in parts]
         yield from undone(document, [message for _, message in messages])
 

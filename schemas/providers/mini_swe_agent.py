@@ -75,6 +75,9 @@ class MiniSweAgent(Document):
             elif message.get("role") == "user" and "returncode" in extra and waiting:
                 message = {**message, "role": "tool", "tool_call_id": waiting.pop(0)}
             records.append(message)
+        info, last = dict_of(held.get("info")), records[-1]
+        if last.get("role") == "user" and info.get("exit_status") and last.get("content") == info.get("submission"):
+            records[-1] = last | {"role": "exit", "extra": info}  # how version 1 ends
         return records
 
     def type(self, record: Data) -> str:

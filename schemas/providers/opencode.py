@@ -54,7 +54,7 @@ class OpenCode(Stores):
         Home("$XDG_DATA_HOME/opencode", "XDG_DATA_HOME"),
         Home(".local/share/opencode"),
     )
-    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3", b'"projectID"')
+    marks: ClassVar[tuple[bytes, ...]] = (b"SQLite format 3", b'"projectID"', b'"id": "ses_')
     resume = ("opencode", "--session")
     silent = frozenset({"agent-switched", "location-switched", "model-switched"})
     listing = Listing(first="offset", tail=r"\((?:End of file|File has more lines|Showing lines|Output capped).*\)")
@@ -103,17 +103,22 @@ class OpenCode(Stores):
             text = "\n\n".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
             yield Piece(Kind.COMPACTION, text, id=f"compaction:{record.get('parentID')}", model=model)
             parts = [part for part in parts if part.get("type") != "text"]
+        # In version 0.5 a message holds several responses, and the figures of the last one.
+        several = sum("tokens" in part for part in parts) > 1
         for part in parts:
             # Rows of the newer kind call the texts of each message alike.
             name = text_of(part.get("id")) if "parts" in record else ""
             for item in self._part(part, name, stopped=stopped):
                 item.model, item.time = model, when(_times(part)[0])
                 yield item
+            if several and "tokens" in part:
+                yield Count(usage_of(record | {"tokens": part["tokens"]}), name, model)
         if failure is not _NO_FAILURE:
             failure.id, failure.model = f"{text_of(record.get('id'))}:error", model
             ended = when(dict_of(record.get("time")).get("completed"))
             yield Say(Kind.INTERRUPT, label="Interrupted", id=failure.id, time=ended) if stopped else failure
-        yield Count(usage_of(record), text_of(dict_of(record.get("copyOf")).get("id")), model)
+        if not several:
+            yield Count(usage_of(record), text_of(dict_of(record.get("copyOf")).get("id")), model)
 
     def _part(self, part: Data, name: str, *, stopped: bool = False) -> Iterator[Say]:
         """Read the items of a part of a message, except a person's text; `stopped`: the response was interrupted."""
@@ -165,6 +170,7 @@ def _use(part: Data, name: str, *, stopped: bool) -> Use:
     use_id = text_of(part.get("callID")) or text_of(part.get("id"))
     given, (begun, ended) = arguments_of(state.get("input"), "raw"), _times(part)
     status, text = _ended(state, facts, tool, stopped=stopped)
+    did = next(map(dict_of, list_of(facts.get("summary"))), dict[str, Any]())  # a subagent, in version 0.5
     answer = Answer(
         use_id, text, status, whole(facts.get("exit")), details=facts,
         seconds=None if begun is None or ended is None or ended < begun else (ended - begun) / 1000,
@@ -172,7 +178,8 @@ def _use(part: Data, name: str, *, stopped: bool) -> Use:
     )  # fmt: skip
     return Use(
         name=tool, use_id=use_id, id=name, input=given, task=task_in(given) if tool == "task" else None,
-        answer=answer if text or status is not ToolStatus.PENDING else None, subagent=text_of(facts.get("sessionId")),
+        answer=answer if text or status is not ToolStatus.PENDING else None,
+        subagent=text_of(facts.get("sessionId")) or text_of(did.get("sessionID")),
     )  # fmt: skip
 
 

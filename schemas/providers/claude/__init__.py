@@ -503,7 +503,7 @@ class Claude(Lines):
                 yield Title(text_of(record.get("customTitle")), CUSTOM)
                 yield Title(text_of(record.get("aiTitle")), AI)
             case "summary":
-                yield Title(text_of(record.get("summary")), SUMMARY, hash(text_of(record.get("leafUuid"))))
+                yield Title(_summary_of(record), SUMMARY, hash(text_of(record.get("leafUuid"))))
             case "last-prompt":
                 yield Title(text_of(record.get("lastPrompt")), LAST)
             case "pr-link" | "frame-link":
@@ -652,6 +652,12 @@ def _names_in(folder: Path, state: object, moment: int) -> tuple[list[str], list
     return [name for name in names if not name.startswith("agent-")], agents
 
 
+def _summary_of(record: Data) -> str:
+    """The title in a record `summary`; empty where version 1.0 wrote an error in its place."""
+    text = text_of(record.get("summary"))
+    return "" if text.startswith(("Invalid API key", "API Error")) else text
+
+
 @lru_cache(_MOST_FOLDERS)
 def _summaries_in(folder: Path, state: object, moment: int) -> dict[int, str]:
     """The titles that files of a folder hold for whichever session has the record with such a hash.
@@ -662,8 +668,8 @@ def _summaries_in(folder: Path, state: object, moment: int) -> dict[int, str]:
     for name in _names_in(folder, state, moment)[0][:_MOST_SIBLINGS]:
         data = bytes_in(folder / name, HEAD_BYTES)
         for record in JsonLines().push(data) if b'"leafUuid"' in data else ():
-            leaf, text = record[3].get("leafUuid"), record[3].get("summary")
-            if record[3].get("type") == "summary" and isinstance(leaf, str) and isinstance(text, str):
+            leaf, text = record[3].get("leafUuid"), _summary_of(record[3])
+            if record[3].get("type") == "summary" and isinstance(leaf, str) and text:
                 summaries.pop(hash(leaf), None)  # the last one that is said counts
                 summaries[hash(leaf)] = one_line(text)
     return summaries

@@ -255,10 +255,7 @@ _AGENTS = re.compile(r"# agents\.md instructions(?:.*?</instructions>|.*)", re.I
 _IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
 _HANDOVER = "Another language model started to solve this problem"
-_WARNING = re.compile(
-    "Warning: (?:apply_patch was requested via |"
-    "The maximum number of (?:unified )?exec processes you can keep open is )"
-)
+_WARNING = re.compile(r"Warning: (?:apply_patch was requested via |The maximum number of (?:unified )?exec processes )")
 """What Codex of early 2026 told its model in the person's place."""
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)

@@ -226,6 +226,10 @@ class Copilot(Lines):
             case _ if lasts and kind not in ("assistant.reasoning", "tool.execution_start"):
                 yield Say(Kind.UNKNOWN)
 
+    def same_model(self, one: str, other: str) -> bool:
+        """Calls of subagents that tell only their output name no model; a shutdown's totals have them in."""
+        return one in ("", other)
+
     def _prompt(self, record: Data, data: Data, text: str) -> Say:
         """Read a prompt: a person's text, the task of a subagent, or a text that the program put in."""
         source, attached = text_of(data.get("source")), [dict_of(a) for a in list_of(data.get("attachments"))]
@@ -269,7 +273,7 @@ class Copilot(Lines):
 
 _FIGURES = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
 _TAGS = re.compile(r"</?system_notification>")
-_ENDED = re.compile(r"\n?<shellId: \S+ completed with exit code (-?\d{1,6})>\s*\Z")
+_ENDED = re.compile(r"\n?<(?:shellId: \S+ completed|exited) with exit code (-?\d{1,6})>\s*\Z")
 _GOES_ON = re.compile(r"<command with shellId: \S+ is still running after [^\n]*\Z")
 
 
