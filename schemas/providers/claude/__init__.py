@@ -90,7 +90,6 @@ _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
 """What changes the price of a call, and the words for what does not (faults f14)."""
-_FIGURES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -288,7 +287,7 @@ class Claude(Lines):
                 yield Count(figures, name, self._served[3])
             # Of an advisor's calls alone the response's own figures say nothing (faults f14).
             iterations = usage.get("iterations")
-            for at, one in enumerate(iterations if type(iterations) is list else ()):
+            for at, one in enumerate(iterations) if type(iterations) is list else ():
                 advised = type(one) is dict and one.get("type") == "advisor_message"
                 if advised and (more := self.usage_of(one)) is not None:
                     yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
@@ -326,14 +325,21 @@ class Claude(Lines):
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
         """The figures of a call, which do not overlap; None if there is not one of them."""
-        kept, thought = dict_of(usage.get("cache_creation")), dict_of(usage.get("output_tokens_details"))
-        given, said, read, written = (as_count(usage.get(name)) for name in _FIGURES)
-        hour, minutes = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(kept.get("ephemeral_5m_input_tokens"))
-        if written is None and (hour, minutes) != (None, None):
-            written = (hour or 0) + (minutes or 0)
+        get = usage.get
+        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
+        written = as_count(get("cache_creation_input_tokens"))
+        if type(kept) is dict:
+            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
+            if written is None:
+                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
+                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
+        if type(details) is dict:
+            reasoning = as_count(details.get("thinking_tokens"))
+        given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
+        read = as_count(get("cache_read_input_tokens"))
         if {given, said, read, written} == {None}:
             return None
-        return TokenUsage(given, said, read, written, as_count(thought.get("thinking_tokens")), hour)
+        return TokenUsage(given, said, read, written, reasoning, hour)
 
     def synthetic(self, record: Data, content: object) -> Item:
         """Read a text that Claude Code wrote in the model's place: an API error, or a note."""

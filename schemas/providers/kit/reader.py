@@ -189,16 +189,18 @@ class Reader:
             self.talk.branched = True
         if copied or history.forked:
             self._inherit(copied or history.forked)
-        done = set[bool | None]()
+        used = repeats = False
         for number, item in enumerate(self._items_of(value)):
             if type(item) in meanings:
-                done.add(meanings[type(item)](record, number, item))
+                done = meanings[type(item)](record, number, item)
+                used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):
-                done.add(self._meant[type(known)](place, at, known))
-        if True in done or len(session.messages.kind) > first:
+                done = self._meant[type(known)](place, at, known)
+                used, repeats = used or done is True, repeats or done is False
+        if used or len(session.messages.kind) > first:
             return
-        if False in done:
+        if repeats:
             session.duplicates += 1
         else:
             session.hidden[one_line(agent.type(value), 80)] += 1
