@@ -194,6 +194,29 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
     ]
 
 
+def test_what_is_known_whole_before_and_after_is_one_difference(tmp_path: Path) -> None:
+    """Whatever a command made of it in between, and though none of that is recorded."""
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(tool(added_file("tmp.txt", "one\ntwo\n")))
+    hand.tool(shell("rm tmp.txt"))
+    hand.tool(tool(added_file("tmp.txt", "three\n")))
+    hand.tool(tool(added_file("b.py", "x = {'a' : 1}\ny = 2\n")))
+    hand.tool(shell("black b.py"))
+    hand.tool(tool(FileDiff("b.py", "update", [Hunk([' x = {"a": 1}', "-y = 2", "+y = 3"], 1, 1)])))
+    hand.tool(shell("cat b.py", 'x = {"a": 1}\ny = 3\n'))
+    hand.tool(tool(added_file("c.py", "one\n")))
+    hand.tool(shell("rm c.py"))
+    changes = changes_of(hand.session)
+    lines = {file.path: [hunk.lines for diff in file.diffs for hunk in diff.hunks] for file in changes.files}
+    assert lines["tmp.txt"] == [["+three"]]
+    assert lines["b.py"] == [['+x = {"a": 1}', "+y = 3"]]
+    assert not any(file.changed_meanwhile for file in changes.files)
+    text, lacks = patch_of(changes, "/")
+    assert "+one\n+two" not in text and lacks[-1] == "c.py: changed by `rm` (#1.10)"
+    assert not any(lack.startswith("tmp.txt") for lack in lacks)
+
+
 @pytest.mark.parametrize(
     ("status", "exit_code", "said"),
     [

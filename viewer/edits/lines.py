@@ -258,6 +258,15 @@ class FileLines:
         return made
 
 
+def between(old: list[str], now: list[Line], *, absent: bool, deleted: bool) -> FileLines:
+    """A file of which all lines are known before and now, as one change."""
+    lines, left = list[Line](), iter(now)
+    for changed in differences(old, [line.text for line in now]):
+        edit = next(left).edit if changed[0] != "-" else None
+        lines.append(Line(changed[1:], changed[0] != "+", edit if changed[0] == "+" else None, changed[0] != "-"))
+    return FileLines([Run(lines, 1, True)], absent, deleted=deleted)
+
+
 def _ends(lines: list[str]) -> bool:
     """Tell whether a file ends with a hunk: one that has all context before it, and none behind."""
     return len(lines) > CONTEXT and lines[-1][:1] != " " and all(line[:1] == " " for line in lines[:CONTEXT])

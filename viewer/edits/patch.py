@@ -28,6 +28,8 @@ def patch_of(changes: Changes, here: str) -> tuple[str, list[str]]:
             continue
         for stage in file.stages:
             texts.append(_stage(replace(stage, diff=from_root(stage.diff, here)), lacks))
+        if file.complete:
+            continue
         lacks += [f"{file.path}: {did(one)} ({one.place})" for one in file.commands]
         lacks += [f"{file.path}: changed by somebody else between two edits"] * file.changed_meanwhile
     lacks += [f"{did(one)} ({one.place})" for one in changes.commands]

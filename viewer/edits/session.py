@@ -16,7 +16,7 @@ from schemas.diffs import FileDiff, Hunk, lines_of, texts_asked
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
 from schemas.slices import path_in
-from viewer.edits.lines import Contradiction, FileLines, Stage, differences
+from viewer.edits.lines import Contradiction, FileLines, Stage, between, differences
 
 if TYPE_CHECKING:
     from schemas.message import Tool
@@ -85,6 +85,8 @@ class FileChange:
     """Edits that changed nothing, by their end: `failed`, `denied`, `interrupted`, `without a result`, `rewound`."""
     changed_meanwhile: bool = False
     """Whether lines were others than the edits had left: somebody else changed it."""
+    complete: bool = False
+    """Whether `stages` are all that became of it, whatever else changed it in between."""
 
     @property
     def edits(self) -> list[Edit]:
@@ -272,17 +274,38 @@ class _File:
 
     follows: bool = False
     """Whether a change that is not recorded came before."""
+    commanded: bool = False
+    """Whether a command may have changed its lines since the last edit."""
+    began: tuple[str, list[str], bool] | None = None
+    """The name and all lines before the first stage, and whether it was absent; None where that is not known."""
 
     def end_stage(self) -> None:
-        """Note what came of the edits until now, and that of what is in the file nothing is known any more."""
+        """Note what came of the edits until now, and that of what is in the file nothing is known any more. Where all
+        of it is known, before the first stage and now, what was not recorded in between does not matter.
+        """
         lines, change = self.lines, self.change
+        if not self.follows and (lines.absent or (lines.whole is not None and not lines.rewritten)):
+            old = [] if lines.absent or lines.whole is None else [line.text for line in lines.whole.lines if line.old]
+            self.began = self.name, old, lines.absent
         stage = lines.stage(self.name, change.path)
         stage.follows = self.follows
+        change.complete = False
+        if self.began is not None and lines.whole is not None and stage.follows:
+            change.complete = not self.commanded
+            name, old, absent = self.began
+            stage = between(old, lines.whole.view, absent=absent, deleted=lines.deleted).stage(name, change.path)
+            change.stages.clear()
         if stage.rewritten:
             change.stages.clear()
         if stage.diff.hunks or stage.diff.operation != "update":
             change.stages.append(stage)
         self.lines, self.name = FileLines(), change.path
+
+    def begin(self) -> None:
+        """Let what it is now be what it was before."""
+        self.lines.settle()
+        self.change.stages.clear()
+        self.began, self.follows, self.name = None, False, self.change.path
 
     def take(self, what: Edit | Read) -> None:
         """Take in an edit or a read; where it does not fit, somebody else changed the file before."""
@@ -291,7 +314,8 @@ class _File:
         except Contradiction:
             self.end_stage()
             if self.change.edits:
-                self.change.changed_meanwhile = self.follows = True
+                self.follows = True
+                self.change.changed_meanwhile |= not self.commanded
             self.lines = put_anew(what)
 
 
@@ -334,12 +358,14 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
         what = step.what
         if i == asked[0]:
             for file in files.values():
-                file.lines.settle()
+                file.begin()
         if not step.inside and i > asked[0] and not isinstance(what, Read):
             continue
         if isinstance(what, Left) and step.inside:
             changes.left_out[what.end] += 1
         if not what.path:
+            for file in files.values():
+                file.commanded = True
             changes.commands += [what] if step.inside and isinstance(what, Command) else []
             continue
         file = files.setdefault(what.path, _File(FileChange(what.path), what.path))
@@ -350,9 +376,12 @@ def changes_of(session: Session, messages: range | None = None) -> Changes:
             continue
         if not isinstance(what, Command):
             file.take(what)
+            file.commanded = False
         elif what.replaces:
             file.end_stage()
             file.follows = True
+        else:
+            file.commanded = True
         if not isinstance(what, Read):
             file.change.happened += [what] if step.inside else []
         if isinstance(what, Edit) and what.diff.renamed_to:
