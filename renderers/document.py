@@ -270,10 +270,9 @@ class Document:
 
     def _exchanges(self, session: Session, level: int, prefix: str, depth: int) -> Iterator[Piece]:
         numbers = exchange_numbers(session)
-        copied = sum(exchange.inherited for exchange in session.exchanges)
-        if copied:
+        if any(exchange.inherited for exchange in session.exchanges):
             source = session.lineage.forked_from or session.lineage.parent or "another session"
-            title = f"{plural(copied, 'exchange')} inherited from {source}"
+            title = f"{plural(session.inherited_exchanges, 'exchange')} inherited from {source}"
             yield Open(title, "copies, not counted here", "inherited")
             for exchange in session.exchanges:
                 if exchange.inherited:

@@ -306,6 +306,11 @@ class Session(Cleaned):
         return self.models[self.messages.model[index]] or None
 
     @property
+    def inherited_exchanges(self) -> int:
+        """Count the exchanges of another session, of which this one has copies."""
+        return sum(exchange.inherited and exchange.opener is not None for exchange in self.exchanges)
+
+    @property
     def live_exchanges(self) -> list[Exchange]:
         """The exchanges opened by a person, neither rewound nor inherited: what "8 exchanges" means."""
         return [e for e in self.exchanges if e.opener is not None and not e.rewound and not e.inherited]

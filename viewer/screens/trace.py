@@ -106,11 +106,9 @@ class TraceScreen(RowListScreen):
 
     @on(TextRows.Chosen)
     def action_open(self) -> None:
-        """Open the session at the edit."""
+        """Open the session at the edit; where none is known, that is said beside the line."""
         if (origin := self._origin) is not None:
             program(self).open_session(origin.path, place=origin.edit.place)
-        else:
-            program(self).say(UNTRACED)
 
     def action_next_edit(self) -> None:
         """Show the next of the edits from which the line may be."""

@@ -226,10 +226,9 @@ def _origin(session: Session) -> str | None:
 
 def _inherited_note(session: Session, origin: str, *, here: bool) -> str:
     """Say what a fork has copies of, and whether the session that it is from is there to count it."""
-    exchanges = sum(exchange.inherited for exchange in session.exchanges)
     known = [one.usage.total for one in session.inherited.values() if one.usage.total]
     tokens = f" ({format_exact(sum(known))} tokens)" if known else ""
     whose = f"session {one_line(origin, 80)}" if origin else "another session"
     counted = "only in the total with inherited" if known else "in no figure of this one"
     where = "counted there" if here else f"which is not here; {counted}"
-    return f"{plural(exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"
+    return f"{plural(session.inherited_exchanges, 'exchange')}{tokens} inherited from {whose}, {where}"
