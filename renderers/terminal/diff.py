@@ -166,8 +166,11 @@ def _below(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
 def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
     """Draw a change in two columns. A row of two lines is copied as both; what is the same is read at the right."""
     half = (width - len(_BETWEEN)) // 2
-    same = not change.removed and lines.texts[change.added[0].at][:1] != "+"
-    for one, other in zip(change.added, change.added, strict=True) if same else change.beside():
+    sign = "+" if change.removed else lines.texts[change.added[0].at][:1]
+    if sign == "\\":  # a remark is about the line before
+        sign = lines.texts[change.added[0].at - 1][:1]
+    alone = ((line, None if sign == "-" else line) for line in change.added)
+    for one, other in change.beside() if sign == "+" else alone:
         left = lines.draw(one, "-", half) if one else []
         right = lines.draw(other, "+", half) if other else []
         for number, (old, new) in enumerate(zip_longest(left, right)):
@@ -176,7 +179,7 @@ def _beside(lines: _Lines, change: Change, width: int) -> Iterator[Row]:
             segments.append(Segment(" " * fill + _BETWEEN))
             before = sum(len(segment.text) for segment in segments)
             segments += new.segments if new else []
-            if one and other and not same:
+            if one and other and sign == "+":
                 source = "" if number else f"{lines.texts[one.at]}\n{lines.texts[other.at]}"
                 at = lines.first + other.at
                 yield Row(segments, old.gutter if old else before, "" if number else "\n", source, line=at)

@@ -166,3 +166,22 @@ def test_a_huge_difference_costs_what_is_drawn_of_it(monkeypatch: pytest.MonkeyP
 )
 def test_a_difference_that_an_answer_quotes(code: str, rows: list[str]) -> None:
     assert texts(list(quoted_rows(code, 60, Palette(), Highlights(), []))) == rows
+
+
+@pytest.mark.parametrize(
+    ("lines", "sides"),
+    [
+        ([" a", "+b", "\\ No newline"], (0, 1)),
+        ([" a", "-b", "\\ No newline"], (1, 0)),
+        (["-a", "\\ No newline", "+b"], (1, 0)),
+        (["-a", "+b", "\\ No newline"], (0, 1)),
+        (["-a", "+b", " c", "\\ No newline"], (1, 1)),
+    ],
+)
+def test_a_remark_stands_on_the_side_of_its_line(lines: list[str], sides: tuple[int, int]) -> None:
+    other = Hunk(["-x", "+y"], 9, 9)  # so that there are two sides
+    rows = texts(
+        list(diff_rows(FileDiff("a.py", "update", [Hunk(lines, 1, 1), other]), WIDE, Palette(), Highlights(), []))
+    )
+    (row,) = [row for row in rows if "No newline" in row]
+    assert (row[: WIDE // 2].count("No newline"), row[WIDE // 2 :].count("No newline")) == sides
