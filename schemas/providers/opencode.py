@@ -46,7 +46,7 @@ class OpenCode(Stores):
     )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("OpenCode database", "tables session, message and part, or session_v2 and session_message"),
-        Format("OpenCode session, JSON files", "an object with the id of a session and projectID, which version 0.5 lacks"),
+        Format("OpenCode session, JSON files", "an object with a session's id and projectID, which 0.5 lacks"),
         Format("OpenCode export, JSON", "an object with info, the session, and messages, each with info and parts"),
     )
     homes: ClassVar[tuple[Home, ...]] = (
