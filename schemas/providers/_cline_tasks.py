@@ -56,9 +56,6 @@ def in_editors(extension: str) -> Iterator[Home]:
     yield Home(f".vscode-server/data/User/globalStorage/{extension}")
 
 
-# -- the records -----------------------------------------------------------------------------------------------------
-
-
 def sides(path: Path) -> list[Path]:
     """Return the other file of the person's view and the model's; with the index where the person's is not there."""
     other = path.with_name(SHOWN if path.name == HISTORY else HISTORY)
@@ -117,9 +114,6 @@ def _texts_in(message: Data) -> Iterator[str]:
     for block in blocks_of(message):
         yield text_of(block.get("text"))
         yield from _texts_in(block) if "content" in block else ()
-
-
-# -- a record --------------------------------------------------------------------------------------------------------
 
 
 def read(record: Data, blocks: Callable[..., Iterator[Item]]) -> Iterator[Item]:
@@ -270,9 +264,6 @@ _RESULT = re.compile(r"\[\w+(?: for [^\n]*| to [^\n]*)?\] Result:\s*")
 _TAG = re.compile(r"\s*<(task|feedback|user_message|answer|environment_details)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _REMARK = re.compile(r"<(feedback|user_message|answer)>(.*?)</\1>", re.DOTALL)
 _REPLACED = re.compile(r"[-<]{7} SEARCH>?\n(.*?)\n?={7}\n(.*?)\n?[+>]{7} REPLACE", re.DOTALL)
-
-
-# -- the index -------------------------------------------------------------------------------------------------------
 
 
 def index_says(session: Session) -> Iterator[Item]:

@@ -64,8 +64,7 @@ class Copies(History):
         return True
 
     def own(self, row: int, kind: int) -> None:
-        if self._undone:
-            self._rows.append(row)
+        self._rows += [row] * self._undone
 
     def settle(self) -> Iterator[tuple[int, bool]]:
         rows, self._rows = self._rows, []
@@ -79,8 +78,6 @@ class Stores(Database, Tree):
     has_files = True
     history: ClassVar[type[History]] = Copies
     running = Running(questions=("question",), draws=True)
-
-    # -- which there are -------------------------------------------------------------------------------------------
 
     def told(self, head: Head) -> bool:
         """The tables of a database, or the keys of a session or an export. What all these agents write is told by a
@@ -152,12 +149,9 @@ class Stores(Database, Tree):
         """A command that runs has metadata; one that waits for permission has none yet (formats/found-live.md 6)."""
         record = session.record(session.message_spans(index)[0])
         part = next((one for one in map(dict_of, list_of(record.get("parts"))) if one.get("callID") == use), {})
-        state, is_told = dict_of(part.get("state")), part.get("tool") == "bash"
-        if not is_told or state.get("status") != "running":
-            return None
-        return 0.0 if "metadata" in state else Wait.PERMISSION
-
-    # -- their records ---------------------------------------------------------------------------------------------
+        state = dict_of(part.get("state"))
+        is_told = part.get("tool") == "bash" and state.get("status") == "running"
+        return (0.0 if "metadata" in state else Wait.PERMISSION) if is_told else None
 
     def rows(self, database: sqlite3.Connection, session: str) -> Iterable[Data]:
         """The session, its messages in order with their parts, its subagents, and what is still in the queue."""
@@ -169,8 +163,8 @@ class Stores(Database, Tree):
         if own is None:
             return
         project = next(iter(asked("project", "id = ?", text_of(own.get("project_id")))), dict[str, Any]())
-        todos = asked("todo", "session_id = ? ORDER BY position")
-        todos = [{key: todo.get(key) for key in ("content", "status")} for todo in todos]
+        listed = asked("todo", "session_id = ? ORDER BY position")
+        todos = [{key: todo.get(key) for key in ("content", "status")} for todo in listed]
         yield {"type": "session", **own, "worktree": project.get("worktree"), "todos": todos}
         for table in ("session_v2", "session"):
             for child in asked(table, "parent_id = ? ORDER BY id DESC"):
@@ -197,11 +191,9 @@ class Stores(Database, Tree):
         first = path.parent.name == "info"
         root = path.parents[1 if first else 2] if len(path.parts) > 3 else path.parent
         messages = list(files.documents(root / "message" / name, growing=True))
-        place = files.document(root / "project" / f"{path.parent.name}.json").get("worktree")
-        if first:
-            places = (dict_of(message.get("path")).get("root") for _, message in messages)
-            place = next(filter(None, places), None)
-        yield {"type": "session", **document, "worktree": place}
+        roots = (dict_of(message.get("path")).get("root") for _, message in messages if first)
+        project = files.document(root / "project" / f"{path.parent.name}.json") if not first else {}
+        yield {"type": "session", **document, "worktree": next(filter(None, roots), project.get("worktree"))}
         for child, session in files.documents(path.parent):
             if session.get("parentID") == name:
                 file = str(path.with_name(f"{child}.json"))
@@ -251,8 +243,8 @@ class Stores(Database, Tree):
                 said = text_of(output) or text_of(dict_of(output).get("text")) or text_of(dict_of(output).get("output"))
                 yield Say(Kind.OUTPUT, said, label=f"exit {code}" if code else "Output")
             case "compaction":
-                failed = " (failed)" if record.get("status") == "failed" else ""
-                label = f"Compacted, {text_of(record.get('reason')) or 'manual'}{failed}"
+                label = f"Compacted, {text_of(record.get('reason')) or 'manual'}"
+                label += " (failed)" * (record.get("status") == "failed")
                 yield Say(Kind.COMPACTION, text_of(record.get("summary")), label=label)
                 yield Count(usage_of(record))
             case "idle":
@@ -266,9 +258,8 @@ class Stores(Database, Tree):
 def usage_of(record: Data) -> TokenUsage:
     """The figures of a call. Newer builds and all rows of the newer kind keep thinking out of the output."""
     tokens = dict_of(record.get("tokens"))
-    cache = dict_of(tokens.get("cache"))
     fresh, output, reasoning = (as_count(tokens.get(key)) for key in ("input", "output", "reasoning"))
-    read, write = as_count(cache.get("read")), as_count(cache.get("write"))
+    read, write = (as_count(dict_of(tokens.get("cache")).get(key)) for key in ("read", "write"))
     known = [n for n in (fresh, output, reasoning, read, write) if n is not None]
     apart = tokens["total"] == sum(known) if "total" in tokens else "role" not in record
     if output is not None and reasoning and apart:
@@ -294,8 +285,7 @@ def _with_parts(database: sqlite3.Connection, session: Data, messages: list[Data
     parts: dict[str, list[Data]] = {}
     if columns_of(database, "part"):
         for part in objects_in(database, _PARTS, session.get("id")):
-            data = arguments_of(part.pop("data"), "data")
-            parts.setdefault(text_of(part.pop("message_id")), []).append(part | data)
+            parts.setdefault(text_of(part.pop("message_id")), []).append(part | arguments_of(part.pop("data"), "data"))
     name, begun, origins = session.get("id"), whole(session.get("time_created")) or 0, dict[int | None, Data]()
     if any((whole(one.get("time_created")) or begun) < begun for one in messages):
         origins = {one.pop("time_created"): one for one in objects_in(database, _COPIED, name, name, begun)}

@@ -46,7 +46,7 @@ class OpenCode(Stores):
     )
     formats: ClassVar[tuple[Format, ...]] = (
         Format("OpenCode database", "tables session, message and part, or session_v2 and session_message"),
-        Format("OpenCode session, JSON files", "an object with the id of a session and projectID"),
+        Format("OpenCode session, JSON files", "an object with a session's id and projectID, which 0.5 lacks"),
         Format("OpenCode export, JSON", "an object with info, the session, and messages, each with info and parts"),
     )
     homes: ClassVar[tuple[Home, ...]] = (
@@ -67,13 +67,7 @@ class OpenCode(Stores):
     }  # fmt: skip
 
     def read(self, record: Data) -> Iterator[Item]:
-        match self.type(record):
-            case "user":
-                yield from self._prompt(record)
-            case "assistant":
-                yield from self._answer(record)
-            case _:
-                yield from super().read(record)
+        return {"user": self._prompt, "assistant": self._answer}.get(self.type(record), super().read)(record)
 
     def _prompt(self, record: Data) -> Iterator[Item]:
         """Read a person's message: the typed text, and behind it what the program put beside it."""
@@ -237,9 +231,6 @@ def _images(parts: Iterable[Any]) -> list[Part]:
             data = (text_of(file.get("url")) or text_of(file.get("uri"))).partition(";base64,")[2]
             found.append(image_part(kind, data or file.get("data"), file.get("filename")))
     return found
-
-
-# -- what it prints ----------------------------------------------------------------------------------------------------
 
 
 class Steps(History):

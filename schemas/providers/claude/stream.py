@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from schemas.clean import as_json, one_line
 from schemas.message import Kind, Lack, ToolStatus
 from schemas.provider import Format
-from schemas.providers.claude import USES, Claude, model_usage
+from schemas.providers.claude import USES, Claude, bare_model, model_usage
 from schemas.providers.claude.classify import UserLine, classify, retry_label, system_says
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.blocks import images_in, texts_in
@@ -269,7 +269,11 @@ class Run(History):
         live = self.session.usage() or TokenUsage()
         if self._compacted or not result.models or result.waited <= (result.seconds or 0) or result.usage is None:
             return {}
-        main = max(result.models, key=lambda name: result.models[name].total or 0)  # type: ignore[index]
+        known = set(map(bare_model, filter(None, self.session.models)))
+        spoke = [name for name in result.models if not known or bare_model(name) in known]  # no helper's model
+        if not spoke:
+            return {}
+        main = max(spoke, key=lambda name: result.models[name].total or 0)  # type: ignore[index]
         total = result.models[main]
         if (total.context or 0) <= (live.context or 0) + (inner.context or 0):
             return {}
