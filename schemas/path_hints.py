@@ -30,7 +30,8 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 # A command without any of these writes nothing that we could tell, and need not be taken apart.
 _MAY_WRITE = re.compile(
-    r">(?!&\d| ?/dev/null\b)|\s-[#\w]*[oO]|-out|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|truncate|dd|sed|wget)\b"
+    r">(?!&\d| ?/dev/null\b)|\s-[#\w]*[oO]|-(?:out|remote-name)"
+    r"|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|truncate|dd|sed|wget)\b"
 )
 _WRAPPERS = {
     "sudo": "CDghpRrTtUu", "env": "CSu", "exec": "a", "nice": "n", "npx": "cp", "time": "fo", "timeout": "ks",
@@ -104,8 +105,6 @@ _GIT_KEEPS: Mapping[str, str] = {
     "switch": r" (?:-[cC]|--create) \S+$",
 }
 """What Git does to files of the working tree, and the arguments with which it leaves them as they are."""
-
-
 _VARIABLE = re.compile(r"'[^']*'|\\.|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\w./@%+:,~-]+")
@@ -131,7 +130,8 @@ def input_path_hints(given: Mapping[str, Any]) -> list[str]:
 
 
 def shell_path_hints(command: str) -> list[str]:
-    """The paths that a shell command writes: redirections, `-o`, and what touch, mkdir, tee, cp, mv, ln, sed -i name.
+    """The paths that a shell command writes: redirections, what programs name as their output, and what touch, mkdir,
+    tee, cp, mv, ln, sed -i name.
 
     As they are written, relative ones too; `cd` is not followed. Bodies of here-documents are text, not commands.
     """
@@ -150,12 +150,14 @@ def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str
     files outside of `start`. What a script does is not told.
     """
     changes: list[tuple[str, str]] = []
-    place, outside = start, [start]
+    place = start
+    outside: list[str | None] = []
+    near = _TEMPORARY.match(f"{start}/")
     for words, targets, after in _commands(command[:_LONGEST_COMMAND]):
         name = _name(words)
         if after == "(":
             outside.append(place)
-        elif after == ")" and len(outside) > 1:
+        elif after == ")" and outside:
             place = outside.pop()
         if name in ("cd", "pushd", "popd"):
             place = _from(place, next(iter(_free(words[1:])), "$"))
@@ -163,7 +165,6 @@ def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str
         how, files = _changed(name, words)
         found = [*((f"{name} >".strip(), path) for path in targets), *((how, path) for path in files)]
         seen = [(how, _from(place, path)) for how, path in found if not _NO_FILE.fullmatch(path)]
-        near = _TEMPORARY.match(f"{start}/")
         known = [one for one in seen if near or not (_IS_ANY.search(one[1]) and _TEMPORARY.match(one[1]))]
         changes += dict.fromkeys((how, "" if _IS_ANY.search(path) else path) for how, path in known)
     return changes
@@ -333,7 +334,7 @@ def _changed(name: str, words: list[str]) -> tuple[str, list[str]]:
     if how:
         return how, files
     if name == "git":
-        return " ".join(["git", *words[1:2]]), _changed_by_git(words[1:])
+        return " ".join(["git", *words[1:2]]), _changed_by_git(words[1:]) or _written(words)
     if name in ("rm", "unlink", "mv"):
         return name, _free(words[1:])
     if name == "find":
@@ -388,7 +389,7 @@ def _name(words: list[str]) -> str:
 def _free(arguments: list[str], valued: tuple[str, ...] = ()) -> list[str]:
     """The words that are no options, and no values of those in `valued`."""
     words = pairwise(["", *arguments])
-    return [word for before, word in words if word[:1] not in ("", "-") and before not in valued]
+    return [word for before, word in words if word and word[0] != "-" and before not in valued]
 
 
 def _values(option: str, arguments: list[str]) -> list[str]:

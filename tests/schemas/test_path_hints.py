@@ -233,6 +233,7 @@ NAMED = [
     ("gcc -c a.c -of.o", "gcc f.o"),
     ("go build -o=f ./...", "go f"),
     ("sort -uo f a", "sort f"),
+    ("git archive -o f HEAD", "git archive f"),
     ("openssl genrsa -out f 2048", "openssl f"),
     ("git -C d -c a.b=c mv f g", "git mv d/f, git mv d/g"),
     ("git -C d diff > f", "git > f"),
