@@ -146,8 +146,8 @@ def shell_path_hints(command: str) -> list[str]:
 
 def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str]]:
     """The changes of files in a shell command that runs in `start`: by what (`sed -i`, `cat >`, `git apply`), and the
-    path as it is written, seen from where a `cd` before it leads; empty where the words name none, but for temporary
-    files outside of `start`. What a script does is not told.
+    path as it is written, seen from where a `cd` before it leads, each once; empty where the words name none, but for
+    temporary files outside of `start`. What a script does is not told.
     """
     changes: list[tuple[str, str]] = []
     place = start
@@ -166,8 +166,8 @@ def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str
         found = [*((f"{name} >".strip(), path) for path in targets), *((how, path) for path in files)]
         seen = [(how, _from(place, path)) for how, path in found if not _NO_FILE.fullmatch(path)]
         known = [one for one in seen if near or not (_IS_ANY.search(one[1]) and _TEMPORARY.match(one[1]))]
-        changes += dict.fromkeys((how, "" if _IS_ANY.search(path) else path) for how, path in known)
-    return changes
+        changes += [(how, "" if _IS_ANY.search(path) else path) for how, path in known]
+    return list(dict.fromkeys(changes))
 
 
 def rewrites(how: str) -> bool:
