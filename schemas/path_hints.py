@@ -84,6 +84,8 @@ _NO_FILE = re.compile(r"|[&-].*|.*://.*|/dev/(?:null|tty|std\w+|fd/.*)|(?i:\$nul
 """Where nothing is written that stays: addresses, devices, `$null` of PowerShell; `>&2` and options are no names."""
 _TEMPORARY = re.compile(r"/(?:private/)?(?:(?:var/)?tmp|var/folders)/")
 _MKTEMP = re.compile(r"\$\(mktemp\b[^()]*\)|`mktemp\b[^`]*`|\$TMPDIR\b|\$\{TMPDIR\b[^{}]*\}")
+_MADE = re.compile(r"/tmp/tmp\.\$")
+"""What stands in place of a name that `mktemp` makes."""
 _WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "export", "local"}) | {
     "readonly", "command", "builtin", "nohup", "uvx",
 }  # fmt: skip
@@ -152,7 +154,7 @@ def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str
     changes: list[tuple[str, str]] = []
     place = start
     outside: list[str | None] = []
-    near = _TEMPORARY.match(f"{start}/")
+    foreign = _MADE if _TEMPORARY.match(f"{start}/") else _TEMPORARY
     for words, targets, after in _commands(command[:_LONGEST_COMMAND]):
         name = _name(words)
         if after == "(":
@@ -165,7 +167,7 @@ def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str
         how, files = _changed(name, words)
         found = [*((f"{name} >".strip(), path) for path in targets), *((how, path) for path in files)]
         seen = [(how, _from(place, path)) for how, path in found if not _NO_FILE.fullmatch(path)]
-        known = [one for one in seen if near or not (_IS_ANY.search(one[1]) and _TEMPORARY.match(one[1]))]
+        known = [one for one in seen if not (_IS_ANY.search(one[1]) and foreign.match(one[1]))]
         changes += [(how, "" if _IS_ANY.search(path) else path) for how, path in known]
     return list(dict.fromkeys(changes))
 
@@ -263,7 +265,7 @@ def _commands(text: str) -> Iterator[_Command]:
     """The simple commands of a line, as words without their quotes, and what they are redirected to. A variable is
     what the line sets it to, where that is one thing.
     """
-    text = _MKTEMP.sub("/tmp/$", _NO_COMMAND.sub("", _without_heredocs(text)))
+    text = _MKTEMP.sub("/tmp/tmp.$", _NO_COMMAND.sub("", _without_heredocs(text)))
     values: dict[str, str] = {}
     words: list[str] = []
     targets: list[str] = []
@@ -352,7 +354,7 @@ def _changed_by_git(words: list[str]) -> list[str]:
     if "--" in arguments and command != "apply":
         files = arguments[arguments.index("--") + 1 :]
     elif command in ("mv", "restore", "rm"):
-        files = _free(arguments, ("-s", "--source"))
+        files = _free(arguments, ("-s", "--source")) or ["*"]
     return ["*" if word in (".", ":/") else word for word in files]
 
 

@@ -155,6 +155,7 @@ ANY_FILE = [
     ("git checkout -- .", "git checkout"),
     ("git checkout -b x origin/x", "git checkout"),
     ("git reset --hard", "git reset"),
+    ("git restore -p", "git restore"),
     ("git clean -fd", "git clean"),
     ("git apply --index a.patch", "git apply"),
     ("patch -p1 < a.patch", "patch"),
@@ -261,7 +262,7 @@ def test_where_a_command_begins() -> None:
     command = "rm a; cd b; rm c; cd /d; rm e; rm /tmp/*.log"
     assert shell_changes(command, "/p") == [("rm", "/p/a"), ("rm", "/p/b/c"), ("rm", "/d/e")]
     # In a directory of temporary files a pattern may stand for files of the session.
-    assert shell_changes("rm /tmp/p/*.log", "/tmp/p") == [("rm", "")]
+    assert shell_changes("rm /tmp/p/*.log; T=$(mktemp -d); echo > $T/a; rm -r $T", "/tmp/p") == [("rm", "")]
 
 
 @pytest.mark.parametrize("word", ["xargs ", "find -exec ", "sudo ", "git -C a ", "bash -c ", "xargs bash -c "])
