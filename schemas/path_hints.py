@@ -6,7 +6,7 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from itertools import dropwhile, pairwise
+from itertools import dropwhile, pairwise, takewhile
 from types import ModuleType
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -30,12 +30,40 @@ _TOKEN = re.compile(
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 # A command without any of these writes nothing that we could tell, and need not be taken apart.
 _MAY_WRITE = re.compile(
-    r">(?!&\d| ?/dev/null\b)|-[oO]\b|-output\b|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|truncate|dd|sed)\b"
+    r">(?!&\d| ?/dev/null\b)|\s-[#\w]*[oO]|-(?:out|remote-name)"
+    r"|\b(?:touch|mkdir|tee|cp|mv|ln|install|rsync|truncate|dd|sed|wget)\b"
 )
-_WRAPPERS = frozenset({"sudo", "env", "command", "time", "nohup", "exec", "builtin", "nice", "npx", "uvx"})
+_WRAPPERS = {
+    "sudo": "CDghpRrTtUu", "env": "CSu", "exec": "a", "nice": "n", "npx": "cp", "time": "fo", "timeout": "ks",
+}  # fmt: skip
+"""Programs that run the command behind them, and the letters of their options that a value follows."""
 _RUNS = (["uv", "run"], ["poetry", "run"], ["pnpm", "exec"], ["python", "-m"], ["python3", "-m"])
-_ALL_ARGUMENTS = frozenset({"touch", "mkdir", "tee"})
-_LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync", "truncate"})
+_OUTPUT = r"-o|--output(?:-file)?(?:=|$)"
+_OUTPUTS: Mapping[str, str] = {
+    **dict.fromkeys(
+        """cc gcc c++ g++ clang clang++ ld as nasm rustc ghc ocamlopt swiftc protoc bison flex dot pandoc xsltproc zstd
+        strace rsvg-convert repomix uglifyjs terser xmllint asciidoctor strip patch pip-compile eslint""".split(),  # noqa: SIM905
+        _OUTPUT,
+    ),
+    **dict.fromkeys(("git archive", "uv pip", "uv export", "poetry export"), _OUTPUT),
+    **dict.fromkeys(("go build", "go test"), "-o(?:=|$)"),
+    "curl": r"-[#0-46afgGijkIlLnNOpqRsSv]*o|--output(?:=|$)",
+    "wget": r"-[bcdNnqSvx46]*[oO]|--output-(?:document|file)(?:=|$)",
+    "gpg": r"-[abcdeqstv]*o|--output(?:=|$)",
+    "sort": r"-[bcdfghiMmnRrsuVz]*o|--output(?:=|$)",
+    "openssl": r"-out$",
+}
+"""The options by which programs name a file that they write, for those that are known to: `-o` of others is a format or
+anything else.
+"""
+_BY_ADDRESS = {
+    "curl": re.compile(r" (?:-[#0-46afgGijkIlLnNOpqRsSv]*O|--remote-name)"),
+    "wget": re.compile(r"^(?!.* (?:-[bcdNnqSvx46]*[Oimr]|--(?:output-doc|spider|input|mirror|recursive)))", re.DOTALL),
+}
+"""The arguments with which these call a file as its address does."""
+_ALL_ARGUMENTS = {"touch": ("-d", "-r", "-t"), "mkdir": ("-m",), "tee": (), "truncate": ("-r", "-s", "--size")}
+"""Programs that write all files which they name, and their options that a value follows."""
+_LAST_ARGUMENT = frozenset({"cp", "mv", "ln", "install", "rsync"})
 _IN_PLACE = frozenset({"sed", "perl", "ruby"})
 _PYTHON = (".py", ".pyi")
 _WEB = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".css", ".scss", ".html", ".md", ".json", ".yml", ".yaml")
@@ -50,25 +78,35 @@ none is named so, it may be any file.
 """
 _ONLY_LOOKS = re.compile(r"-[ch]?|--(?:check.*|diff|dry-run|help|version)")
 """What lets a program of these write nothing."""
-_NO_CONTENT = frozenset({"touch", "mkdir"})
 _IS_ANY = re.compile(r"[$`*?{}\n]")
 """What stands for files that a command does not name."""
-_WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{"})
-"""Words of the shell before a command."""
+_NO_FILE = re.compile(r"|[&-].*|.*://.*|/dev/(?:null|tty|std\w+|fd/.*)|(?i:\$null|nul)", re.DOTALL)
+"""Where nothing is written that stays: addresses, devices, `$null` of PowerShell; `>&2` and options are no names."""
+_TEMPORARY = re.compile(r"/(?:private/)?(?:(?:var/)?tmp|var/folders)/")
+_MKTEMP = re.compile(r"\$\(mktemp\b[^()]*\)|`mktemp\b[^`]*`|\$TMPDIR\b|\$\{TMPDIR\b[^{}]*\}")
+_MADE = re.compile(r"/tmp/tmp\.\$")
+"""What stands in place of a name that `mktemp` makes."""
+_WORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "export", "local"}) | {
+    "readonly", "command", "builtin", "nohup", "uvx",
+}  # fmt: skip
+"""Words before a command, none of which has options."""
 _NO_COMMAND = re.compile(r"\$?\(\((?:[^()]|\([^()]*\))*\)\)|(?<!\S)\[\[\s(?:(?!\[\[\s).)*?\s\]\]")
 """Arithmetic and conditions, in which `>` compares; none reaches beyond the beginning of the next, so that text full of
 beginnings is gone through once.
 """
-_GIT_ANYTHING = frozenset({"am", "apply", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore"}) | {
-    "revert", "stash", "switch",
-}  # fmt: skip
-# Commands that write nothing, or whose `-o` is no file.
-_READERS = frozenset(
-    """ls cat grep egrep fgrep rg find head tail ps echo printf set shopt read test [ [[ wc less more file stat du df
-    pwd which type git cd export diff awk cut tr uniq jq ssh mount useradd""".split()  # noqa: SIM905
-)
-
-
+_GIT_KEEPS: Mapping[str, str] = {
+    **dict.fromkeys(("am", "cherry-pick", "merge", "pull", "rebase", "revert"), " --dry-run"),
+    "apply": " --(?:check|stat|numstat|summary|cached)",
+    "checkout": r" -[bB] \S+$",
+    "clean": r" (?:-\w*n|--dry-run)",
+    "mv": " (?:-n|--dry-run)",
+    "reset": "^(?!.* --(?:hard|merge|keep))",
+    "restore": r"^(?!.* (?:-\w*W|--worktree)).* (?:-\w*S|--staged)",
+    "rm": " (?:--cached|-n|--dry-run)",
+    "stash": "^ (?:list|show|drop|clear|create|store)",
+    "switch": r" (?:-[cC]|--create) \S+$",
+}
+"""What Git does to files of the working tree, and the arguments with which it leaves them as they are."""
 _VARIABLE = re.compile(r"'[^']*'|\\.|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.DOTALL)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\w./@%+:,~-]+")
@@ -77,7 +115,7 @@ _SETS_OTHERWISE = frozenset({"for", "select", "read", "unset"})
 
 class _Command(NamedTuple):
     words: list[str]
-    targets: list[str]
+    targets: list[str] = []
     after: str = ""
     """What stands before it in the line."""
 
@@ -94,60 +132,44 @@ def input_path_hints(given: Mapping[str, Any]) -> list[str]:
 
 
 def shell_path_hints(command: str) -> list[str]:
-    """The paths that a shell command writes: redirections, `-o`, and what touch, mkdir, tee, cp, mv, ln, sed -i name.
+    """The paths that a shell command writes: redirections, what programs name as their output, and what touch, mkdir,
+    tee, cp, mv, ln, sed -i name.
 
     As they are written, relative ones too; `cd` is not followed. Bodies of here-documents are text, not commands.
     """
     if not _MAY_WRITE.search(command):
         return []
     found: list[str] = []
-    for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
+    for simple in _commands(command[:_LONGEST_COMMAND]):
         found += _written(simple.words)
         found += simple.targets
-    return [path for path in found if _is_path(path)]
+    return [path for path in found if not _NO_FILE.fullmatch(path) and not _IS_ANY.search(path)]
 
 
-def shell_changes(command: str) -> list[tuple[str, str]]:
-    """The changes of files in a shell command: by what (`sed -i`, `cat >`, `git apply`), and the path as it is written,
-    seen from where a `cd` before it leads; empty where the words name none. What a script does is not told.
+def shell_changes(command: str, start: str | None = None) -> list[tuple[str, str]]:
+    """The changes of files in a shell command that runs in `start`: by what (`sed -i`, `cat >`, `git apply`), and the
+    path as it is written, seen from where a `cd` before it leads, each once; empty where the words name none, but for
+    temporary files outside of `start`. What a script does is not told.
     """
     changes: list[tuple[str, str]] = []
-    place: str | None = None
+    place = start
     outside: list[str | None] = []
-    for simple in _commands(_without_heredocs(command[:_LONGEST_COMMAND])):
-        words, others = _of_others(_unwrapped(simple.words, _WORDS))
-        name = words[0].rsplit("/", 1)[-1] if words else ""
-        plain = [word for word in words[1:] if not word.startswith("-")]
-        if simple.after == "(":
+    foreign = _MADE if _TEMPORARY.match(f"{start}/") else _TEMPORARY
+    for words, targets, after in _commands(command[:_LONGEST_COMMAND]):
+        name = _name(words)
+        if after == "(":
             outside.append(place)
-        elif simple.after == ")" and outside:
+        elif after == ")" and outside:
             place = outside.pop()
         if name in ("cd", "pushd", "popd"):
-            place = _joined(place, plain[0]) if plain and _is_path(plain[0]) else "$"  # not known
+            place = _from(place, next(iter(_free(words[1:])), "$"))
             continue
-        found = [(f"{name} >".strip(), path) for path in simple.targets]
-        how, files = _in_place(name, [*words, *["{}"] * others])
-        if name in ("bash", "sh", "zsh") and words[1:2] in (["-c"], ["-lc"]) and len(words) > 2:
-            found += shell_changes(words[2])
-        elif how:
-            found += dict.fromkeys((how, "" if others or _IS_ANY.search(path) else path) for path in files)
-        elif others:
-            pass  # what it does to files is not told
-        elif name in ("rm", "unlink", "mv"):
-            found += [(name, path) for path in plain]
-        elif name == "git" and plain[:1] in (["mv"], ["rm"]):
-            found += [(f"git {plain[0]}", path) for path in plain[1:]]
-        elif name == "git" and plain[:1] in (["checkout"], ["restore"]) and "--" in words:
-            found += [(f"git {plain[0]}", path) for path in words[words.index("--") + 1 :]]
-        elif name == "patch" or (name == "git" and plain and plain[0] in _GIT_ANYTHING):
-            found.append((f"git {plain[0]}" if name == "git" else name, ""))
-        elif name not in _NO_CONTENT:
-            found += [(name, path) for path in _written(words)]
-        for how, path in found:
-            if not path or _is_path(path):
-                seen = path and _joined(place, path)
-                changes.append((how, seen if _is_path(seen) else ""))
-    return changes
+        how, files = _changed(name, words)
+        found = [*((f"{name} >".strip(), path) for path in targets), *((how, path) for path in files)]
+        seen = [(how, _from(place, path)) for how, path in found if not _NO_FILE.fullmatch(path)]
+        known = [one for one in seen if not (_IS_ANY.search(one[1]) and foreign.match(one[1]))]
+        changes += [(how, "" if _IS_ANY.search(path) else path) for how, path in known]
+    return list(dict.fromkeys(changes))
 
 
 def rewrites(how: str) -> bool:
@@ -214,6 +236,11 @@ def _flavour(*paths: str) -> ModuleType:
     return ntpath if any(map(_WINDOWS.match, paths)) else posixpath
 
 
+def _from(place: str | None, path: str) -> str:
+    """The same for words of a shell: what begins with a variable may begin anywhere."""
+    return path if path.startswith(("$", "`")) else _joined(place, path)
+
+
 def _without_heredocs(command: str) -> str:
     if "<<" not in command:
         return command
@@ -238,84 +265,161 @@ def _commands(text: str) -> Iterator[_Command]:
     """The simple commands of a line, as words without their quotes, and what they are redirected to. A variable is
     what the line sets it to, where that is one thing.
     """
+    text = _MKTEMP.sub("/tmp/tmp.$", _NO_COMMAND.sub("", _without_heredocs(text)))
     values: dict[str, str] = {}
     words: list[str] = []
     targets: list[str] = []
     pending = after = ""
-    for match in _TOKEN.finditer(_NO_COMMAND.sub("", text)):
+    for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "word":
             given = _VARIABLE.sub(lambda m: values.get(m[1] or m[2]) or m[0], match[0]) if values else match[0]
             word = _QUOTED.sub(lambda m: m[1] or m[2] or re.sub(r"\\(.)", r"\1", m[3] or ""), given)
             if not pending:
                 words.append(word)
-            elif ">" in pending and not pending.endswith("&"):
+            elif ">" in pending and not (pending.endswith("&") and re.match(r"[\d$-]", word)):
                 targets.append(word)
             pending = ""
         elif kind == "redirect":
             pending = match[0]
         elif kind == "end":
-            yield _Command(words, targets, after)
+            yield from _run(words, targets, after)
             _set(values, words)
             words, targets, pending, after = [], [], "", match[0]
+    yield from _run(words, targets, after)
+
+
+def _run(words: list[str], targets: list[str], after: str = "", depth: int = 2) -> Iterator[_Command]:
+    """A simple command, and those that it runs: what `sh -c`, `xargs` and `find -exec` do, on `{}` where they name no
+    files; `git -C` is Git in another directory.
+    """
+    words = _unwrapped(words)
+    name = _name(words)
+    inner: list[_Command] = []
+    if name == "git":
+        options, command = _behind(words, "Cc")
+        words, inner = ["git"], [*(_Command(["cd", place]) for place in _values("-C", options))]
+        inner.append(_Command(["git", *command]))
+    elif name in ("bash", "sh", "zsh", "dash"):
+        options, command = _behind(words, "oO")
+        if command and any(re.fullmatch(r"-\w*c", option) for option in options):
+            inner += _commands(command[0])
+    elif name == "xargs" and depth:
+        options, command = _behind(words, "adEILnPs")
+        for own in filter(None, _values("-I", options)):
+            command = [word.replace(own, "{}") for word in command]
+        inner += _run([*command, "{}"], [], depth=depth - 1)
+    elif name == "find" and depth:
+        rest = iter(words)
+        for _ in filter(re.compile("-exec(dir)?|-ok").fullmatch, rest):
+            inner += _run(list(takewhile(lambda word: word not in (";", "+"), rest)), [], depth=depth - 1)
     yield _Command(words, targets, after)
+    if inner:
+        yield from (_Command([], after="("), *inner, _Command([], after=")"))
 
 
 def _set(values: dict[str, str], words: list[str]) -> None:
     """Note the values that a command gives to variables; empty where one is not plain or has been another."""
-    words = list(dropwhile(lambda word: word in _WORDS or word == "export", words))
+    words = list(dropwhile(lambda word: word in _WORDS, words))
     if words[:1] and words[0] in _SETS_OTHERWISE:
         values.update(dict.fromkeys(words[1:], ""))
     elif all(found := [_ASSIGNMENT.fullmatch(word) for word in words]):
         for match in filter(None, found):
             name, value = match.groups()
-            values[name] = value if _PLAIN.fullmatch(value) and values.get(name, value) == value else ""
+            known = _PLAIN.fullmatch(value) or _TEMPORARY.match(value)
+            values[name] = value if known and values.get(name, value) == value else ""
+
+
+def _changed(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """Return how a command without redirections changes files, and the words that name them: `*` where none does."""
+    how, files = _in_place(name, words)
+    if how:
+        return how, files
+    if name == "git":
+        return " ".join(["git", *words[1:2]]), _changed_by_git(words[1:]) or _written(words)
+    if name in ("rm", "unlink", "mv"):
+        return name, _free(words[1:])
+    if name == "find":
+        return "find -delete", ["*"] * ("-delete" in words)
+    if name in ("touch", "mkdir") or (name == "patch" and "--dry-run" in words):
+        return name, []
+    return name, _written(words) or ["*"] * (name == "patch")
+
+
+def _changed_by_git(words: list[str]) -> list[str]:
+    command, arguments = "".join(words[:1]), words[1:]
+    if command not in _GIT_KEEPS or re.search(_GIT_KEEPS[command], "".join(f" {word}" for word in arguments)):
+        return []
+    files = ["*"]
+    if "--" in arguments and command != "apply":
+        files = arguments[arguments.index("--") + 1 :]
+    elif command in ("mv", "restore", "rm"):
+        files = _free(arguments, ("-s", "--source")) or ["*"]
+    return ["*" if word in (".", ":/") else word for word in files]
 
 
 def _written(words: list[str]) -> list[str]:
     """The files that a command without redirections writes."""
-    words = _unwrapped(words)
-    if not words:
-        return []
-    name, arguments = words[0].rsplit("/", 1)[-1], words[1:]
-    plain = [word for word in arguments if not word.startswith("-")]
+    name, arguments = _name(words), words[1:]
     if name in _ALL_ARGUMENTS:
-        return plain
+        return _free(arguments, _ALL_ARGUMENTS[name])
     if name in _LAST_ARGUMENT:
-        return plain[-1:] if len(plain) > 1 else []
+        last = _free(arguments)[1:][-1:]
+        return [] if name == "rsync" and ":" in "".join(last) else last
     if name == "sed":
         return _edited(arguments)
     if name == "dd":
         return [word[3:] for word in arguments if word.startswith("of=")]
-    if name in _READERS:
+    option = _OUTPUTS.get(name) or _OUTPUTS.get(" ".join([name, *words[1:2]]))
+    return (_values(option, arguments) if option else []) + _fetched(name, arguments)
+
+
+def _fetched(name: str, arguments: list[str]) -> list[str]:
+    """The files that `wget` and `curl -O` call as the last part of an address."""
+    if name not in _BY_ADDRESS or not _BY_ADDRESS[name].search("".join(f" {word}" for word in arguments)):
         return []
-    option = ("-O", "--output-document") if name == "wget" else ("-o", "--output")
-    return [arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in option]
+    place = next(iter(_values("-P|--(?:directory-prefix|output-dir)(?:=|$)", arguments)), None)
+    addresses = [word for word in arguments if "://" in word] or [word for word in arguments if _IS_ANY.search(word)]
+    names = [re.sub(r"^\w+://[^/]*/?|[?#].*", "", address).rsplit("/", 1)[-1] for address in addresses]
+    return [_from(place, last or "index.html") for last in names if last or name == "wget"]
 
 
-def _unwrapped(words: list[str], more: frozenset[str] = frozenset()) -> list[str]:
-    """A command without what stands before its name: variables, `sudo`, `timeout 5`, and the words in `more`."""
+def _name(words: list[str]) -> str:
+    return words[0].rsplit("/", 1)[-1] if words else ""
+
+
+def _free(arguments: list[str], valued: tuple[str, ...] = ()) -> list[str]:
+    """The words that are no options, and no values of those in `valued`."""
+    words = pairwise(["", *arguments])
+    return [word for before, word in words if word and word[0] != "-" and before not in valued]
+
+
+def _values(option: str, arguments: list[str]) -> list[str]:
+    """The values of an option, joined to it or behind it."""
+    found = [(at, match[1]) for at, word in enumerate(arguments) if (match := re.fullmatch(f"(?:{option})(.*)", word))]
+    return [joined or "".join(arguments[at + 1 : at + 2]) for at, joined in found]
+
+
+def _behind(words: list[str], valued: str) -> tuple[list[str], list[str]]:
+    """A command's options, and what stands behind them; a value follows those of the letters in `valued`."""
+    at = 1
+    while at < len(words) and re.match("-.", words[at]):
+        at += 2 if re.fullmatch(rf"-\w*[{valued}]", words[at]) else 1
+    return words[1:at], words[at:]
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """A command without what stands before its name: words of the shell, variables, `sudo`, `timeout 5`."""
     while words:
-        if words[0] == "timeout":
-            words = list(dropwhile(lambda word: word[:1] in "-0123456789", words[1:]))
+        if words[0] in _WRAPPERS:
+            words = _behind(words, _WRAPPERS[words[0]])[1][words[0] == "timeout" :]
         elif words[:2] in _RUNS:
             words = words[2:]
-        elif words[0] in _WRAPPERS or words[0] in more or re.match(r"[A-Za-z_]\w*=", words[0]):
+        elif words[0] in _WORDS or re.match(r"[A-Za-z_]\w*=", words[0]):
             words = words[1:]
         else:
             break
     return words
-
-
-def _of_others(words: list[str]) -> tuple[list[str], bool]:
-    """The command that `find -exec` or `xargs` runs on files that it does not name, and whether it is one."""
-    if words[:1] == ["find"]:
-        at = next((words.index(option) for option in ("-exec", "-execdir") if option in words), None)
-        return (words, False) if at is None else (words[at + 1 :], True)
-    if words[:1] == ["xargs"]:
-        command = _unwrapped(list(dropwhile(lambda word: word == "xargs" or word[:1] in "-0123456789{%\\", words)))
-        return (command if command and (command[0] in _IN_PLACE or command[0] in _REWRITERS) else words), True
-    return words, False
 
 
 def _in_place(name: str, words: list[str]) -> tuple[str, list[str]]:
@@ -323,7 +427,7 @@ def _in_place(name: str, words: list[str]) -> tuple[str, list[str]]:
     if name in _IN_PLACE:
         files = _edited(words[1:])
         return (f"{name} -i", files) if files else ("", [])
-    plain = [word for word in words[1:] if not word.startswith("-")]
+    plain = _free(words[1:])
     for needed, ends in _REWRITERS.get(name, {}).items():
         told = needed.split()
         first = [word for word in told if not word.startswith("-")]
@@ -341,18 +445,5 @@ def _edited(arguments: list[str]) -> list[str]:
     """The files that `sed -i` or `perl -i` changes: what is no option, no expression and no empty suffix (macOS)."""
     if not any(re.match(r"-[a-zA-Z]*i|--in-place", word) for word in arguments):
         return []
-    files: list[str] = []
-    scripted = False
-    skip = False
-    for word in arguments:
-        if skip:
-            skip = False
-        elif word in ("-e", "-f", "--expression", "--file"):
-            scripted = skip = True
-        elif word and not word.startswith("-"):
-            files.append(word)
-    return files if scripted else files[1:]
-
-
-def _is_path(word: str) -> bool:
-    return bool(word) and not word.startswith(("&", "/dev/", "-")) and not _IS_ANY.search(word) and "://" not in word
+    scripts = ("-e", "-f", "--expression", "--file")
+    return _free(arguments, scripts)[not set(scripts) & set(arguments) :]

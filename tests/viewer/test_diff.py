@@ -175,6 +175,7 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
     assert [line_of(file) for file in changes.files] == [
         "add a.py +2 -1 #1.2,#1.6 sed -i,cat >",
         "update src/b.py +0 -0  rm",
+        "update /tmp/log +0 -0  echo >",
         "add c.py +1 -0 #1.7,#1.9 black",
     ]
     assert chain(changes.files[0]) == [
@@ -188,6 +189,7 @@ def test_shell_commands_are_named_and_not_guessed() -> None:
         "a.py: changed by `sed -i` (#1.3)",
         "a.py: changed by `cat >` (#1.5)",
         "src/b.py: changed by `rm` (#1.3)",
+        "/tmp/log: changed by `echo >` (#1.4)",
         "c.py: changed by `black` (#1.8)",
         "any file may be changed by `git apply` (#1.4)",
         "any file may be changed by `cargo fmt` (#1.8)",

@@ -244,10 +244,8 @@ def _happened(
             )  # fmt: skip
         return
     command = tool_command(tool) if tool.type == "shell" else None
-    for how, path in shell_changes(command) if command else []:
-        seen = _seen(path, shell_directory(tool.input, cwd), root) if path else ""
-        if os.path.isabs(seen):  # a log in /tmp is no part of the project
-            continue
+    for how, path in shell_changes(command, shell_directory(tool.input, cwd)) if command else []:
+        seen = _seen(path, cwd, root)
         if tool.status is ToolStatus.DENIED:
             yield Left(seen, "denied")
         else:
