@@ -249,10 +249,7 @@ def test_a_command_that_failed_has_perhaps_changed_a_file(status: ToolStatus, ex
 
 
 COMMANDS = [
-    (
-        "corpus/claude/21_toolpath_*.jsonl",
-        "#1.12  perhaps changed by `cat >`",
-    ),  # blocked by a rule, which is no exit code
+    ("corpus/claude/21_toolpath_*.jsonl", None),  # blocked by rules before it ran
     ("corpus/claude/05_entire_*.jsonl", "#7.3  changed by `mv`"),
     ("corpus/claude/18_ccv_*.jsonl", "#1.10  general-purpose: changed by `cat >`"),
     ("corpus/pi/pi-mono_large-session_v1.jsonl", "#6.14  changed by `sed -i`"),
@@ -275,7 +272,7 @@ def test_commands_of_genuine_sessions(pattern: str, said: str | None) -> None:
             session.close()
             chains += [line for file in changes.files for line in chain(file) if " changed by" in line]
             left_out += changes.left_out
-    assert said in chains if said else (not chains and left_out["denied"] == 1)
+    assert said in chains if said else (not chains and left_out["denied"])
 
 
 def test_subagents_are_included_and_named() -> None:

@@ -127,6 +127,21 @@ async def test_the_patch_is_written_as_turnlog_diff_prints_it(machine: Machine, 
         assert (tmp_path / "my.patch").read_text() == text != ""
 
 
+async def test_of_what_no_record_tells_the_lines_nothing_is_counted(machine: Machine) -> None:
+    hand = Hand()
+    hand.prompt("begin")
+    hand.tool(Tool("Bash", "shell", "b", {"command": "cargo fmt"}))
+    hand.tool(Tool("Bash", "shell", "c", {"command": "sed -i s/a/b/ x.py"}))
+    async with listed(machine) as pilot:
+        pilot.app.push_screen(DiffScreen(Path("/nowhere"), "#1.2", within=hand.session))
+        await until(pilot, lambda: "not recorded" in pilot.app.screen.query_one(RowsPane).text)
+        pane = pilot.app.screen.query_one(RowsPane)
+        assert str(pilot.app.screen.query_one(TitleBar).right) == "1 file"
+        for key in ("down", "up", "home", "end"):
+            await pilot.press(key)
+            assert "not recorded" in pane.text
+
+
 @pytest.mark.parametrize("size", [(40, 12), (60, 20), (100, 30)])
 async def test_what_the_patch_lacks_is_said_where_it_covers_nothing(machine: Machine, size: tuple[int, int]) -> None:
     path = machine.projects / "-home-dev-lamp-shop" / f"{ONE}.jsonl"

@@ -92,8 +92,9 @@ def _print(screen: Console, changes: Changes, stat: bool) -> None:
             )
     for command_ in changes.commands:
         say(screen, (f"{command_.place}  {did(command_)}", "dim"))
-    added, removed = totals([diff for file in changes.files for diff in file.diffs])
-    total = Text(f"{plural(changes.changed, 'file')}  ").append_text(_lines(added, removed))
+    total = Text(plural(changes.changed, "file"))
+    if (lines := changes.lines) is not None:
+        total.append("  ").append_text(_lines(*lines))
     if left_out := changes.left_out:
         total.append(f"  left out: {counts(left_out)}", "dim")
     say(screen, total)

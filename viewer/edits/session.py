@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from renderers.headline import tool_command, tool_slice, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
-from schemas.diffs import FileDiff, Hunk, lines_of, texts_asked
+from schemas.diffs import FileDiff, Hunk, lines_of, texts_asked, totals
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
 from schemas.slices import path_in
@@ -128,6 +128,12 @@ class Changes:
     def changed(self) -> int:
         """Count the files that something changed: not those in which all edits failed or came to nothing."""
         return sum(bool(file.stages or file.commands) for file in self.files)
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """Count the lines that came and those that went; None where no record tells of any."""
+        told = any(file.stages for file in self.files)
+        return totals(diff for file in self.files for diff in file.diffs) if told else None
 
 
 class Read(NamedTuple):

@@ -160,8 +160,7 @@ class DiffScreen(RowListScreen):
         self._list.show(
             [row for file in changes.files for row in _file_rows(file)] + [*map(_row, changes.commands)], at
         )
-        added, removed = totals(diff for file in changes.files for diff in file.diffs)
-        facts = [plural(changes.changed, "file"), f"+{added} -{removed}"]
+        facts = [plural(changes.changed, "file"), *("+{} -{}".format(*lines) for lines in [changes.lines] if lines)]
         facts += [f"left out: {counts(changes.left_out)}"] * bool(changes.left_out)
         facts += [f"{plural(len(changes.problems), 'subagent')} not read"] * bool(changes.problems)
         what = "changed by the session" if self._whole else f"changed in exchange {self._exchange}"
@@ -239,15 +238,13 @@ class DiffScreen(RowListScreen):
         if file is self._shown and _key((file, one)) == self._on:
             return  # it has grown
         self._on = _key((file, one))
-        if file is not self._shown and self._subjects:
-            self._shown = file
-            if file is None:
-                self._say("What it did is not recorded.")
-            else:
-                self._pane.remake(partial(self._make, file))
+        if file is None and one is not None:
+            self._say("What it did is not recorded.")
+        elif file is not None and file is not self._shown:
+            self._pane.remake(partial(self._make, file))
+        if file is not self._shown or one is None:
             self._pane.scroll_home(animate=False)
-        elif one is None:
-            self._pane.scroll_home(animate=False)
+        self._shown = file
         self._sought = one if isinstance(one, Edit) else None
         self._seek()
 

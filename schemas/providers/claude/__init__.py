@@ -84,7 +84,8 @@ _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
 _REFUSED = (
     "User rejected tool use", "The user doesn't want to", "Error: The user doesn't want to",
-    "Claude requested permissions to ",
+    "Claude requested permissions to ", "This command requires approval", "Output redirection to '",
+    "This Bash command contains multiple operations. The following part",
 )  # fmt: skip
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
