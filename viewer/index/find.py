@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -67,9 +67,8 @@ class _Ask(NamedTuple):
     """The same for words in full, where parts of words are meant too."""
     tails: dict[int, list[Row]]
     """Messages found among those that may yet change, by session."""
-    touched: dict[int, list[tuple[int, int]]] | None
-    """Where files that are asked for were read or changed, by session: first messages and those behind the last, in
-    order; None where no file is asked for."""
+    touched: dict[int, Callable[[int], bool]] | None
+    """By session what tells whether a message read or changed a file that is asked for; None where none is."""
     rows: dict[str, dict[int, list[int]]]
     """The rows of each expression by session, once somebody wanted to see some."""
 
@@ -335,40 +334,41 @@ class Find:
             return set()
         return {sid for sid, kept in self._sessions.items() if query.titled(kept.facts)}
 
-    def _touched(self, query: Query) -> dict[int, list[tuple[int, int]]]:
-        """The messages that read or changed a file that is asked for, by session; with words all of their exchanges."""
+    def _touched(self, query: Query) -> dict[int, Callable[[int], bool]]:
+        """By session what tells whether a message read or changed a file that is asked for; with words whether one of
+        its exchange did.
+        """
         assert self._store is not None
         touches: dict[int, set[int]] = {}
         for row in self._store.touches([file for file, root, path in self._files if query.file(root, path)]):
             if sid_of_row(row) in self._sessions:
                 touches.setdefault(sid_of_row(row), set()).add(row & MESSAGE)
-        found = {sid: [(message, message + 1) for message in sorted(those)] for sid, those in touches.items()}
+        found: dict[int, Callable[[int], bool]] = {sid: those.__contains__ for sid, those in touches.items()}
         if query.of_exchanges:
             for sid, exchanges in self._store.exchanges(list(found)).items():
                 starts = [exchange.start for exchange in exchanges]
-                ends = [*starts[1:], MESSAGE]
-                touched = sorted({bisect_right(starts, message) - 1 for message in touches[sid]})
-                found[sid] = [(starts[at], ends[at]) for at in touched]
+                found[sid] = partial(_is_beside, starts, {bisect_right(starts, message) for message in touches[sid]})
         return found
 
     def _rows(self, ask: _Ask, sid: int) -> tuple[list[int], set[int]]:
-        """The hits of a session, best first, and those of them in which the words stand in full."""
+        """The hits of a session, and those of them in which the words stand in full."""
         assert self._store is not None
         query, facts = ask.query, self._sessions[sid].facts
-        rows, outright = list(self._found(ask, ask.expression, sid)), set(self._found(ask, ask.outright, sid))
+        rows, outright = self._found(ask, ask.expression, sid)[:], set(self._found(ask, ask.outright, sid))
         for tail in ask.tails.get(sid, ()):
             rows.append(row_of(tail.lane, sid, tail.message))
             if query.in_full(tail.words):
                 outright.add(rows[-1])
         if ask.touched is not None:
-            rows = [row for row in rows if _is_in(row & MESSAGE, ask.touched.get(sid, []))]
+            is_touched = ask.touched.get(sid, frozenset[int]().__contains__)
+            rows = [row for row in rows if is_touched(row & MESSAGE)]
         if query.timed:
             columns = self.held(sid).columns
             rows = [row for row in rows if query.when(columns.time(row & MESSAGE))]
         if query.titled(facts) and not any(lane_of_row(row) == PROMPTS for row in rows):
             rows.append(row_of(TITLE, sid, MESSAGE))
             outright.add(rows[-1])
-        return _in_order(rows, outright), outright
+        return rows, outright
 
     def _found(self, ask: _Ask, expression: str, sid: int) -> list[int]:
         """The rows of a session that an expression finds. It is asked for all sessions at once: FTS5 joins the words
@@ -420,7 +420,8 @@ class Find:
         """
         try:
             if group.rows is None and group.ask is not None and group.sid in self._sessions:
-                group.rows, group.outright = self._rows(group.ask, group.sid)
+                rows, group.outright = self._rows(group.ask, group.sid)
+                group.rows = _in_order(rows, group.outright)
             return [hit for row in (group.rows or [])[start:stop] if (hit := self._hit(group, row)) is not None]
         except Interrupted:
             return []
@@ -522,9 +523,8 @@ def _group_of(
     return Group(path, parent, *about, query, hits, score)
 
 
-def _is_in(message: int, ranges: list[tuple[int, int]]) -> bool:
-    at = bisect_right(ranges, (message, MESSAGE + 1)) - 1
-    return at >= 0 and message < ranges[at][1]
+def _is_beside(starts: list[int], exchanges: set[int], message: int) -> bool:
+    return bisect_right(starts, message) in exchanges
 
 
 def _in_order(rows: list[int], outright: set[int]) -> list[int]:
