@@ -9,7 +9,7 @@ import pytest
 
 from schemas.providers.claude import PROVIDER
 from schemas.providers.claude.classify import UserLine, classify, command_label, fold_reminders
-from schemas.providers.kit.rows import key_of
+from schemas.providers.kit.messages import key_of
 from schemas.values import when
 from tests.schemas.claude_lines import SESSION, Lines
 

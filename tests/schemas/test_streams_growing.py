@@ -10,8 +10,8 @@ import pytest
 
 from schemas.message import Flag, Kind, Message
 from schemas.providers import printers
+from schemas.providers.kit.messages import Rows
 from schemas.providers.kit.pipe import Pipe, Printed
-from schemas.providers.kit.rows import Rows
 from schemas.records import FileStore
 from schemas.session import Session
 from tests.fixtures.streams import codex_lines, gemini, gemini_lines, said, saved

@@ -13,7 +13,7 @@ from schemas.message import Flag, Kind, Message, Part, SpanRole, ToolStatus
 from schemas.path_hints import input_path_hints, resolve_hints, shell_directory, shell_path_hints
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of
-from schemas.providers.kit.rows import Items, Rows
+from schemas.providers.kit.messages import Items, Rows
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
 from schemas.session import Session

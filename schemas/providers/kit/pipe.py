@@ -14,8 +14,8 @@ from schemas.clean import clean_styled, one_line
 from schemas.message import Kind, Message, Part, ToolStatus
 from schemas.provider import beginning
 from schemas.providers.kit.bases import Data, Stream
+from schemas.providers.kit.messages import BODY
 from schemas.providers.kit.reader import Reader
-from schemas.providers.kit.rows import BODY
 from schemas.providers.kit.words import Item, Say
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import UNFINISHED, FileStore, Record, read_document, read_record

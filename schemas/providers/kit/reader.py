@@ -18,7 +18,7 @@ from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.build import builder
 from schemas.providers.kit.facts import Facts
 from schemas.providers.kit.history import History
-from schemas.providers.kit.rows import Items, Rows
+from schemas.providers.kit.messages import Items, Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.tokens import Tokens
 from schemas.providers.kit.uses import Uses

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from schemas.clean import one_line, set_number
 from schemas.message import Flag, Kind
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.rows import DETAIL, Rows
+from schemas.providers.kit.messages import DETAIL, Rows
 from schemas.providers.kit.words import NOT_TOLD, Also, Dropped, Piece, Say, Turn
 from schemas.records import Record
 from schemas.session import Exchange

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from schemas.clean import clean, set_number
 from schemas.message import Kind, SpanRole
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.rows import Rows
+from schemas.providers.kit.messages import Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Count, Total
 from schemas.records import Record

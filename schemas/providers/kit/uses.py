@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.clean import one_line
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.rows import DETAIL, RESULT, Rows
+from schemas.providers.kit.messages import DETAIL, RESULT, Rows
 from schemas.providers.kit.talk import Talk
 from schemas.providers.kit.words import Answer, Link, Say, Task, Use
 from schemas.records import Record
