@@ -38,7 +38,7 @@ class Cline(Document):
 
     id = "cline"
     name = "Cline"
-    verified: ClassVar[str] = "genuine sessions of CLI 3.0.65; tasks on made-up files"
+    verified: ClassVar[str] = "genuine sessions of CLI 2.14, 3.0.57 and 3.0.65; tasks on made-up files"
     counting = (
         "Cline keeps the figures of each response with its message; the input includes the cache, which is taken apart "
         "here. Where no message has any, the sum of the manifest counts. Tasks keep those of each request."

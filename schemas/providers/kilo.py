@@ -12,7 +12,7 @@ class Kilo(OpenCode):
 
     id = "kilo"
     name = "Kilo CLI"
-    verified = "genuine databases of 7.7.9"
+    verified = "genuine databases of 7.0.33 and 7.7.9"
     counting = OpenCode.counting.replace("OpenCode", "Kilo")
     formats = (Format("Kilo CLI database", "OpenCode's tables, and tables kilo_…"),)
     homes = (Home("$XDG_DATA_HOME/kilo", "XDG_DATA_HOME"), Home(".local/share/kilo"))

@@ -39,7 +39,7 @@ class OpenCode(Stores):
 
     id = "opencode"
     name = "OpenCode"
-    verified: ClassVar[str] = "genuine databases and trees of 1.1.65, 1.2.20 and 1.18.33; rows of 2.x on made-up files"
+    verified: ClassVar[str] = "genuine sessions of 0.5, 1.0 to 1.3, 1.17 and 1.18; rows of 2.x on made-up files"
     counting = (
         "OpenCode keeps the tokens of each call; input excludes the cache, and thinking is added to the output where "
         "it is not in it. Calls that make titles and calls that were interrupted have no figures."

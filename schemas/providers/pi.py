@@ -59,7 +59,7 @@ class Pi(Lines):
 
     id = "pi"
     name = "Pi"
-    verified: ClassVar[str] = "genuine sessions of 0.74.2 and 1.6.0"
+    verified: ClassVar[str] = "genuine sessions of 0.31, 0.60, 0.74.2, 0.85, 1.3 and 1.6.0"
     counting = (
         "Pi writes the usage of each call with its message, and of summaries with theirs; input excludes the cache, "
         "output includes reasoning. Calls on abandoned branches count. Aborted calls have no figures."

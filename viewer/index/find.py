@@ -335,7 +335,7 @@ class Find:
         return {sid for sid, kept in self._sessions.items() if query.titled(kept.facts)}
 
     def _touched(self, query: Query) -> dict[int, Callable[[int], bool]]:
-        """By session what tells whether a message read or changed a file that is asked for; with words whether one of
+        """The tests by session whether a message read or changed a file that is asked for; with words whether one of
         its exchange did.
         """
         assert self._store is not None

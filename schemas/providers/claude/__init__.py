@@ -107,7 +107,7 @@ class Claude(Lines):
 
     id = "claude"
     name = "Claude Code"
-    verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 2.1.332; shapes between on made-up files"
+    verified = "real sessions of 1.0.98 to 2.1.132, genuine ones of 1.0.88, 2.0.2, 2.1.58, 2.1.196 and 2.1.332"
     counting = (
         "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
         "of them, so lines with one message id are one group, which counts once: of each figure the largest. "

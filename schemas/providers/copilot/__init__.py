@@ -77,7 +77,7 @@ class Copilot(Lines):
     id = "copilot"
     name = "Copilot CLI"
     published = Published(names=("copilot-cli",), seller="github-copilot")
-    verified = "genuine sessions of 1.0.102; older shapes on made-up files"
+    verified = "genuine sessions of 1.0.32 and 1.0.102; older shapes on made-up files"
     counting = (
         "Copilot CLI writes a usage record for each response; its input includes the cache, which is taken apart here. "
         "What is told in totals at the end of a run only (before 1.0.102) counts there; compactions tell theirs."

@@ -280,7 +280,7 @@ class Gemini(google.Google):
 
     id = "gemini"
     name = "Gemini CLI"
-    verified = "genuine sessions of 0.61, a real `.json` session; older logs on made-up files"
+    verified = "genuine sessions of 0.10, 0.22, 0.40 and 0.61, a real `.json` session; older logs on made-up files"
     counting = (
         "Gemini CLI writes a message again when it knows more of it: its last figures count, once. Its input "
         "includes what came from the cache, which is taken apart here; thinking is added to the output, tool "

@@ -118,7 +118,7 @@ class Qwen(google.Google):
 
     id = "qwen"
     name = "Qwen Code"
-    verified = "genuine sessions of 0.24.4; older ones on made-up files"
+    verified = "genuine sessions of 0.5.0, 0.12.0 and 0.24.4; older ones on made-up files"
     counting = (
         "Each response of Qwen Code is one group; the telemetry that repeats its figures counts for nothing. Its "
         "input includes what came from the cache, which is taken apart here; whether thinking is inside the "
