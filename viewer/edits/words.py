@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from viewer.edits.history import Commit
     from viewer.edits.trace import Origin
 
-UNTRACED = "untraced: no session on this machine is known to have written it"
+UNTRACED = "untraced: it cannot be told from any session on this machine"
 
 
 def shown_name(file: FileChange) -> str:
