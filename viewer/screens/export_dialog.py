@@ -134,7 +134,7 @@ class ExportScreen(Dialog[Order]):
 
     def __init__(self, session: Session, places: dict[str, str]) -> None:
         """`places` are the parts of the session that one can choose, each with its place."""
-        super().__init__("Export", "enter writes   space chooses   esc cancels")
+        super().__init__("Export", "enter writes   ↑↓ line   ←→ space choose   esc cancels")
         self._session, self._places, self._suggested = session, places, ""
 
     def compose_body(self) -> ComposeResult:
