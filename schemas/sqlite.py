@@ -23,7 +23,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
@@ -279,13 +279,12 @@ def _copied(path: Path) -> tuple[sqlite3.Connection | None, str]:
 def _open(path: Path) -> sqlite3.Connection:
     """A connection that can only read, and in any thread."""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-    try:
+    with ExitStack() as failed:
+        failed.callback(database.close)
         database.text_factory = lambda raw: raw.decode("utf-8", "replace")
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
         _confine(database)
-    except BaseException:
-        database.close()
-        raise
+        failed.pop_all()
     return database
 
 

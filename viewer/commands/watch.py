@@ -114,7 +114,7 @@ class _Printer:
 
     def print(self, tiles: list[Tile]) -> None:
         """Print what changed, and that a session is gone which was there."""
-        open_ = {tile.path for tile in tiles if tile.is_measured}
+        open_ = {tile.path for tile in tiles if tile.may_change}
         self._held = open_ if self._held is None else self._held & open_
         now = {tile.path: tile for tile in tiles if tile.path not in self._held}
         for path, (tile, _) in list(self._before.items()):

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.geometry import Size
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -48,6 +49,8 @@ class Dialog(ModalScreen[Answer]):
     def __init__(self, title: str, hint: str, **options: Any) -> None:
         super().__init__(**options)
         self._dialog_title, self._hint, self._said = title, hint, ""
+        self._timer: Timer | None = None
+        """Ends what is said; that of something before must not."""
 
     def compose(self) -> ComposeResult:
         """A title, a body, a hint."""
@@ -66,7 +69,9 @@ class Dialog(ModalScreen[Answer]):
         """Say something in the line of the hint for a while: a notice over the box would cover it."""
         self._said = text.replace("\n", " ")
         self._hinted()
-        self.set_timer(_SAID, self._say_no_more)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_SAID, self._say_no_more)
 
     def _say_no_more(self) -> None:
         self._said = ""

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from schemas.costs.responses import Tally
-from schemas.message import Flag, Kind, Message
+from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.paths import source_of
 from schemas.running import Agent, Status
 from schemas.session import Session, Subagent
@@ -160,7 +160,9 @@ class Followed:
             written = file_state(path).mtime_ns / 1e9 if inner is None else inner.updated or 0.0
             if written <= self._ended.get(path, 0.0):
                 continue
-            if _is_open(session, subagent) or now - written < RECENT_SECONDS:
+            if now - written >= LIVE_SECONDS and not _may_run(session, subagent, now - written < RECENT_SECONDS):
+                self._ended[path] = now
+            else:
                 with suppress(OpenError):  # made a moment ago and empty still
                     is_within = inner is not None and inner.path == session.path
                     self._helpers[path] = Within(subagent, session) if is_within else Follower(path, from_end=True)
@@ -275,6 +277,15 @@ def _stamp(file: str) -> tuple[int, int]:
     except OSError:
         return -1, 0
     return stat.st_size, stat.st_mtime_ns
+
+
+def _may_run(session: Session, subagent: Subagent, recent: bool) -> bool:
+    """Tell whether a quiet subagent may run: it has no result, or was sent to the background in the last minutes."""
+    use = subagent.tool_use
+    if _is_open(session, subagent) or not recent or use is None or use >= len(session.messages):
+        return _is_open(session, subagent)
+    tool = session.message(use).tool
+    return tool is not None and tool.status is ToolStatus.BACKGROUND
 
 
 def _is_open(session: Session, subagent: Subagent) -> bool:

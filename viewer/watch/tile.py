@@ -67,8 +67,8 @@ class Tile:
     """Whether it is known, as far as it can be, whether its terminal is still."""
 
     @property
-    def is_measured(self) -> bool:
-        """Tell whether the verdict may become another one when that is known."""
+    def may_change(self) -> bool:
+        """Tell whether the verdict may become another one when it is known whether the terminal is still."""
         return not self.measured and self.state.does is Does.WORKS and not self.state.certain
 
     @property

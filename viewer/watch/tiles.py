@@ -104,7 +104,7 @@ class Watch:
     @property
     def is_measuring(self) -> bool:
         """Tell whether there is a verdict that may become another one when it is known whether a terminal is still."""
-        return any(tile.is_measured for tile in self.tiles)
+        return any(tile.may_change for tile in self.tiles)
 
     # -- finding ---------------------------------------------------------------------------------------------------
 
