@@ -42,7 +42,7 @@ def story(exchanges: int = 12) -> list[Item]:
 @asynccontextmanager
 async def transcript(items: list[Item], *, follow: bool = False) -> AsyncIterator[tuple[Pilot[None], TranscriptView]]:
     following = Following(items)
-    screen = TranscriptScreen(following, follow)
+    screen = TranscriptScreen(following, follow=follow)
     async with bare(screen).run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         screen.items = following.reading.items  # type: ignore[attr-defined]

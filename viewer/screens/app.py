@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from schemas.session import Session
     from viewer.follow.pipe import Spool
     from viewer.screens.export_dialog import Order
+    from viewer.screens.program import Opening
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -169,33 +170,16 @@ class TurnlogApp(App[None]):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(
-        self,
-        path: Path,
-        *,
-        follow: bool = False,
-        loose: bool = False,
-        place: str = "",
-        words: str = "",
-        above: str = "",
-        outline: bool = False,
-    ) -> bool:
-        """Open a transcript above what is shown; all but the path is TranscriptScreen's. Return whether it could be."""
+    def open_session(self, path: Path, **how: Unpack[Opening]) -> bool:
+        """Open a transcript above what is shown; return whether it could be."""
         from schemas.opening import OpenError
-        from viewer.follow.follower import Follower
+        from viewer.screens.transcript import TranscriptScreen
 
         try:
-            follower = Follower(path, from_end=follow and not place, wait=follow)
+            self.push_screen(TranscriptScreen.of_file(path, self.state, **how))
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return False
-        from viewer.screens.transcript import TranscriptScreen
-
-        kept = self.state.of_session(path)
-        screen = TranscriptScreen(
-            follower, follow, loose, place=place, words=words, above=above, kept=kept, outline=outline
-        )
-        self.push_screen(screen)
         return True
 
     def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None:

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -26,7 +25,6 @@ from schemas.paths import source_of
 from schemas.values import text_of
 from viewer.output import short_path
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.screens.program import program
 from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
@@ -64,7 +62,6 @@ class BrowserScreen(RowListScreen):
 
     CSS_PATH = "browser.tcss"
     TABLE = "list"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
     def __init__(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from viewer.screens.config_keys import TABLES, effective, key_name
+from viewer.screens.config_keys import Keyed, effective, key_name
 from viewer.screens.keys import Key
+from viewer.screens.program import program
 
 
 class Palette(CommandPalette):
@@ -37,13 +37,10 @@ class Commands(Provider):
     """The actions in the table of the screen's keys, then what the app offers everywhere."""
 
     def _actions(self) -> Iterator[tuple[str, str, Key]]:
-        # A binding's id is `table.action`.
-        ids = (binding.id for binding in self.screen.BINDINGS if isinstance(binding, Binding) and binding.id)
-        table = next(ids, "").partition(".")[0]
-        if table not in TABLES:
+        if not isinstance(self.screen, Keyed):
             return
         # What stands in the footer is what people want most.
-        for key in sorted(effective(table, getattr(self.app, "keymap", {})), key=lambda key: not key.footer):
+        for key in sorted(effective(self.screen.TABLE, program(self.screen).keymap), key=lambda key: not key.footer):
             if key.action != "palette":
                 yield key.help[:1].upper() + key.help[1:], " ".join(map(key_name, key.keys)), key
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.cells import cell_len
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
@@ -82,9 +82,26 @@ def bindings(screen: str) -> list[Binding]:
             show=bool(key.footer),
             tooltip=key.help,
             id=f"{screen}.{key.action}",
+            # So that the line to type in is there before the next key is given out.
+            priority=key.action == "search",
         )
         for key in TABLES[screen]
     ]
+
+
+class Keyed:
+    """A screen, or a part of one, with the keys of a table. What an action does is said by its help there, and in a
+    docstring only where that does not say all of it.
+    """
+
+    TABLE: ClassVar[str]
+    """A name in `TABLES`."""
+    BINDINGS: ClassVar[list[BindingType]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "TABLE" in vars(cls):
+            cls.BINDINGS = [*bindings(cls.TABLE)]
+        super().__init_subclass__(**options)
 
 
 def effective(screen: str, keymap: Mapping[str, str]) -> tuple[Key, ...]:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 
@@ -34,7 +33,6 @@ from viewer.edits.words import counts, did, notes, shown_name
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
@@ -67,7 +65,6 @@ class DiffScreen(RowListScreen):
     """
 
     TABLE = "diff"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("diff")]
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     DEFAULT_CSS = """

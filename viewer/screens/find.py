@@ -10,11 +10,10 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
@@ -25,7 +24,6 @@ from renderers.facts import plural
 from viewer.index.find import Answer, Find
 from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
-from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.screens.program import program
 from viewer.widgets.chrome import FacetLine, KeyFooter, StatusBar
@@ -172,7 +170,6 @@ class FindScreen(RowListScreen):
     CSS_PATH = "browser.tcss"
     TABLE = "find"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
 
     def __init__(
         self,

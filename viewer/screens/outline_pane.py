@@ -4,17 +4,13 @@ first picture stands.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.widgets import Input
 
-from viewer.screens.config_keys import bindings
 from viewer.screens.dialog import Dialog
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import TitleBar
@@ -29,7 +25,6 @@ class OutlinePane(Vertical, RowListKeys):
     """An outline below a line in which one types what it is narrowed to."""
 
     TABLE = "outline"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     DEFAULT_CSS = """
     OutlinePane > Filter, OutlinePane > Filter:focus {
         height: 1; width: 1fr; border: none; padding: 0 1; background: transparent; background-tint: transparent;

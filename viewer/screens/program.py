@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, cast
 
 from textual.screen import Screen
 from textual.widget import Widget
@@ -12,6 +12,23 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from schemas.session import Session
     from viewer.screens.state import State
+
+
+class Opening(TypedDict, total=False):
+    """The ways in which a transcript can be opened."""
+
+    follow: bool
+    """Whether it begins at its end and keeps to it, and goes on with the session that takes its place."""
+    loose: bool
+    """Whether any takes its place that begins in this directory when it has gone quiet."""
+    place: str
+    """Where it opens (renderers/places.py)."""
+    words: str
+    """What is looked for from there on."""
+    above: str
+    """The names of the sessions of which it is a subagent."""
+    outline: bool
+    """Whether the list of exchanges is there to begin with."""
 
 
 class Program(Protocol):
@@ -27,17 +44,7 @@ class Program(Protocol):
     def action_export_session(self, session: Session, block: int | None = None) -> None: ...
     def action_resume_session(self, session: Session) -> None: ...
     def action_save_stream(self, session: Session | None = None) -> None: ...
-    def open_session(
-        self,
-        path: Path,
-        *,
-        follow: bool = False,
-        loose: bool = False,
-        place: str = "",
-        words: str = "",
-        above: str = "",
-        outline: bool = False,
-    ) -> bool: ...
+    def open_session(self, path: Path, **how: Unpack[Opening]) -> bool: ...
 
 
 def program(widget: Widget) -> Program:

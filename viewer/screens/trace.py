@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Resize
 
@@ -15,7 +14,6 @@ from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, expand_tabs
 from schemas.clean import one_line
 from viewer.edits.words import UNTRACED, git_words, origin_words
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
@@ -34,7 +32,6 @@ class TraceScreen(RowListScreen):
     """The lines of the file `name`; `addresses` are those of their origins, as TARGET takes them."""
 
     TABLE = "why"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     TraceScreen > RowsPane { height: 5; max-height: 30%; padding: 0 1; background: $surface; }

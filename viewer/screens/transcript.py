@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key, Resize
@@ -28,7 +26,7 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.config_keys import actions_by_key, bindings
+from viewer.screens.config_keys import Keyed, actions_by_key
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
@@ -54,6 +52,8 @@ if TYPE_CHECKING:
     from viewer.screens.copies import Copies
     from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
+    from viewer.screens.program import Opening
+    from viewer.screens.state import State
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -76,20 +76,12 @@ _REST = 3.0
 """Seconds without a move after which where one is is kept."""
 
 
-class TranscriptScreen(Screen[None]):
-    """One session: a view of it with its figures below and, once it is asked for, a find bar.
-
-    `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
-    any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
-    standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
-    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it. With
-    `outline` the list of exchanges is there to begin with.
+class TranscriptScreen(Keyed, Screen[None]):
+    """One session: a view of it with its figures below and, once it is asked for, a find bar. `stream` is the follower
+    once more where it follows standard input, which ends. `kept` is what OpeningPlace keeps of the session.
     """
 
     TABLE = "transcript"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, priority=binding.action == "search") for binding in bindings(TABLE)
-    ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
     TranscriptScreen > #title { background: $surface; }
@@ -102,30 +94,25 @@ class TranscriptScreen(Screen[None]):
     def __init__(
         self,
         follower: Follower | Within,
-        follow: bool = False,
-        loose: bool = False,
-        stream: StreamFollower | None = None,
         *,
-        place: str = "",
-        words: str = "",
-        above: str = "",
+        stream: StreamFollower | None = None,
         kept: dict[str, Any] | None = None,
-        outline: bool = False,
+        **how: Unpack[Opening],
     ) -> None:
         super().__init__()
-        follow = follow and not place
+        place = how.get("place", "")
         self._follower = follower
         self._stream = stream
-        self._words, self._begins_with_outline = words, outline
+        self._words, self._begins_with_outline = how.get("words", ""), how.get("outline", False)
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
-        self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
+        self._view = TranscriptView(follower.session, at_end=how.get("follow", False) and not place, id="transcript")
         self._prompt = PromptLine(self._view, id="prompt")
         self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
-        self.subagents = Subagents(self._view, follower, above, self._open_within)
+        self.subagents = Subagents(self._view, follower, how.get("above", ""), self._open_within)
         self._find: FindBar | None = None
-        self._loose = loose
+        self._loose = how.get("loose", False)
         self._succession: Succession | None = None
         self._next: Path | None = None
         """The session that took this one's place."""
@@ -143,6 +130,13 @@ class TranscriptScreen(Screen[None]):
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
+
+    @classmethod
+    def of_file(cls, path: Path, state: State, **how: Unpack[Opening]) -> Self:
+        """The screen of the session in a file. Raises OpenError or OSError."""
+        follow = how.get("follow", False)
+        follower = Follower(path, from_end=follow and not how.get("place"), wait=follow)
+        return cls(follower, kept=state.of_session(path), **how)
 
     @property
     def session(self) -> Session:
@@ -703,7 +697,7 @@ class TranscriptScreen(Screen[None]):
         self._say(self.subagents.open(subagent))
 
     def _open_within(self, within: Within, follow: bool, above: str) -> None:
-        self.app.push_screen(TranscriptScreen(within, follow, above=above))
+        self.app.push_screen(TranscriptScreen(within, follow=follow, above=above))
 
     def action_outline(self) -> None:
         """Choose an exchange to go to."""

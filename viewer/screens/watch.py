@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -20,7 +19,6 @@ from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
@@ -48,7 +46,6 @@ class WatchScreen(RowListScreen):
     """The tiles of `watch`, which looks in a thread: looking through 100,000 sessions takes longer than a key may."""
 
     TABLE = "watch"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
 
     def __init__(
         self,

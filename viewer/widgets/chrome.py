@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from viewer.screens.config_keys import FooterItem, effective, footer_items
+from viewer.screens.config_keys import FooterItem, Keyed, effective, footer_items
 
 _GAP = 3
 """Blank cells between two keys of a footer."""
@@ -148,7 +148,7 @@ class KeyFooter(ActionLine):
 def acting(screen: Screen[Any]) -> tuple[Widget, str]:
     """Return the one whose keys act, and their table: what has the focus, or the nearest around it that has one."""
     nodes = (screen.focused or screen).ancestors_with_self
-    return next((node, table) for node in nodes if isinstance(node, Widget) and (table := getattr(node, "TABLE", "")))
+    return next((node, node.TABLE) for node in nodes if isinstance(node, Widget) and isinstance(node, Keyed))
 
 
 class FacetLine(ActionLine):

@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from viewer.screens.config_keys import Keyed
 from viewer.screens.program import back
 from viewer.transcript.colours import row_styles
 
@@ -206,11 +207,8 @@ class RowList(ScrollView, can_focus=False):
         return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
 
 
-class RowListKeys(Widget):
+class RowListKeys(Keyed, Widget):
     """Whatever holds one list of rows, whose cursor its keys move."""
-
-    TABLE: ClassVar[str]
-    """The table of its keys (viewer/screens/keys.py)."""
 
     def action_go(self, how: str, *by: int) -> None:
         """Move the list's cursor by one of its methods: move, page, first or last."""
