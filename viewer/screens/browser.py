@@ -408,7 +408,6 @@ class BrowserScreen(RowListScreen):
             self._open()
 
     def action_follow(self) -> None:
-        """Open the session under the cursor at its end and follow it."""
         self._open(follow=True)
 
     def _open(self, *, follow: bool = False) -> None:
@@ -416,7 +415,6 @@ class BrowserScreen(RowListScreen):
             program(self).open_session(summary.path, follow=follow)
 
     def action_order(self) -> None:
-        """Take the next order."""
         names = list(ORDERS)
         self._order_by(names[(names.index(self._order) + 1) % len(names)])
 
@@ -478,17 +476,14 @@ class BrowserScreen(RowListScreen):
         self._price()
 
     def action_export(self) -> None:
-        """Write the session under the cursor as Markdown."""
         if summary := self._list.current:
             program(self).export_path(summary.path)
 
     def action_resume(self) -> None:
-        """Show and copy the command that resumes the session under the cursor."""
         if summary := self._list.current:
             program(self).resume_path(summary.path)
 
     def action_diff(self) -> None:
-        """Show what the session under the cursor changed in files."""
         from viewer.screens.diff import DiffScreen
 
         if summary := self._list.current:
@@ -503,7 +498,6 @@ class BrowserScreen(RowListScreen):
             self._list.refresh()
 
     def action_compare(self) -> None:
-        """Compare the two sessions that are marked, or the one that is with the one under the cursor."""
         from viewer.screens.compare import CompareScreen
 
         current = [self._list.current.path] if self._list.current else []
@@ -514,18 +508,15 @@ class BrowserScreen(RowListScreen):
             program(self).say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
 
     def action_watch(self) -> None:
-        """Show the sessions that run."""
         from viewer.screens.watch import WatchScreen
         from viewer.watch.tiles import Watch
 
         self.app.push_screen(WatchScreen(Watch()))
 
     def action_reload(self) -> None:
-        """Look for sessions again."""
         self._look()
 
     def action_clear(self) -> None:
-        """Clear the filter; where it is empty, show all sessions again."""
         if self._filter.value:
             self._filter.value = ""
         elif self._facets != Facets():

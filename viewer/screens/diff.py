@@ -308,7 +308,6 @@ class DiffScreen(RowListScreen):
 
     @on(TextRows.Chosen)
     def action_open(self) -> None:
-        """Go to the edit in the transcript, of a file to its first one."""
         file, one = self._subject
         first = one or next(iter(file.happened if file else ()), None)
         if first is None or not first.place:
@@ -333,7 +332,6 @@ class DiffScreen(RowListScreen):
             self.run_worker(self._bring(not self._whole))
 
     def action_scroll(self, pages: float) -> None:
-        """Scroll the diff."""
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
 
@@ -347,7 +345,6 @@ class DiffScreen(RowListScreen):
         return text, "\n".join(said)
 
     def action_copy(self, as_it_is: bool) -> None:
-        """Copy the patch, secrets replaced or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         text, lacks = self._patch()
@@ -358,7 +355,6 @@ class DiffScreen(RowListScreen):
             program(self).say("\n".join(said))
 
     def action_write(self) -> None:
-        """Write the patch to a file."""
         text, lacks = self._patch()
         if text:
             program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)

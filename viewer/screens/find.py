@@ -353,7 +353,6 @@ class FindScreen(RowListScreen):
             self.app.push_screen(DiffScreen(group.parent or group.path, place))
 
     def action_copy_address(self) -> None:
-        """Copy the address of the hit under the cursor."""
         from viewer.transcript.clipboard import address_copy, put_on_clipboard
 
         if (current := self._hits.current) is not None:
@@ -362,7 +361,6 @@ class FindScreen(RowListScreen):
             program(self).say(put_on_clipboard(self.app, copy, ""))
 
     def action_narrow(self, facet: str = "agent") -> None:
-        """Choose an agent, a project or a date."""
         from viewer.screens.narrow import NarrowScreen
         from viewer.widgets.list_facets import choices
 

@@ -76,7 +76,6 @@ class FindBox(Keyed, Line):
             self.cursor_position = len(self.value)
 
     def action_leave(self) -> None:
-        """End the search."""
         self.post_message(FindBar.Ended())
 
 

@@ -81,7 +81,6 @@ class OutlinePane(Vertical, RowListKeys):
         self.outline.choose()
 
     def action_clear(self) -> None:
-        """Clear what was typed, else leave."""
         if self._filter.value:
             self._filter.value = ""
         else:

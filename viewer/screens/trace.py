@@ -108,7 +108,6 @@ class TraceScreen(RowListScreen):
             program(self).open_session(origin.path, place=origin.edit.place)
 
     def action_next_edit(self) -> None:
-        """Show the next of the edits from which the line may be."""
         self._chosen += 1
         self._pane.remake()
 

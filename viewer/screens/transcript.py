@@ -32,7 +32,7 @@ from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
 from viewer.screens.program import back, program
 from viewer.screens.subagents import Subagents
-from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.folds import LEVELS
 from viewer.transcript.prefetch import prefetch
 from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.replacing import replace_session
@@ -489,24 +489,18 @@ class TranscriptScreen(Keyed, Screen[None]):
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
-    def action_line(self, step: int) -> None:
-        """A line down (or up)."""
-        self._view.move_cursor(step)
+    def action_go(self, how: str, *by: int) -> None:
+        """Move in the view, or fold what is under its cursor, by one of its methods."""
+        getattr(self._view, how)(*by)
 
-    def action_page(self, step: int) -> None:
-        """A page down (or up); one line of the old page stays."""
-        self._view.scroll_rows(step * max(1, self._view.height_of_page - 1))
-
-    def action_half(self, step: int) -> None:
-        """Half a page down (or up)."""
-        self._view.scroll_rows(step * max(1, self._view.height_of_page // 2))
+    def action_fold_all(self, how: str, *by: int) -> None:
+        """Change the folds of all messages by one of their methods."""
+        self._view.fold_all(how, *by)
 
     def action_top(self) -> None:
-        """Go to the start."""
         self._jumps.leap("start", self._view.go_start)
 
     def action_bottom(self) -> None:
-        """Go to the end; a session that is being written is followed from there."""
         self._jumps.leap("end", self._view.go_end)
         self._view.following = True
         self._show_facts()
@@ -526,7 +520,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         done.set()
 
     def action_return(self, step: int) -> None:
-        """Go back to where the last jump began, or forward again."""
         if not self._jumps.back(step):
             self._say(f"There is no jump to go {'back from' if step < 0 else 'forward to'}.")
 
@@ -536,7 +529,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         self._show_position()
 
     def action_first_unread(self) -> None:
-        """Go to the first message that is new."""
         unread = self._view.unread
         if unread is None:
             self._say("Nothing new has come since you opened this.")
@@ -574,7 +566,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         return self._find
 
     def action_search_again(self, step: int) -> None:
-        """The next (or previous) hit."""
         if self._find is None or not self._find.again(step):
             self._say("Nothing is looked for; / begins a search.")
 
@@ -584,28 +575,6 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._find.end()
             self._find = None
             self.set_focus(self._view)
-
-    # -- folding ---------------------------------------------------------------------------------------------------
-
-    def action_fold(self) -> None:
-        """Fold or unfold the block under the cursor."""
-        self._view.fold_here()
-
-    def action_shift_level(self, step: int) -> None:
-        """Unfold a level for all, or fold one."""
-        self._view.set_level(self._view.folds.level + step)
-
-    def action_level(self, level: int) -> None:
-        """Go straight to a level."""
-        self._view.set_level(level)
-
-    def action_fold_thinking(self) -> None:
-        """All thinking."""
-        self._view.fold_all(Folds.toggle_thinking)
-
-    def action_fold_output(self) -> None:
-        """All tool output."""
-        self._view.fold_all(Folds.toggle_output)
 
     # -- copying and looking things up -----------------------------------------------------------------------------
 
@@ -618,17 +587,14 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._copies.block()
 
     def action_copy_exchange(self) -> None:
-        """Copy the exchange as Markdown: prompt, answers, a line a tool use."""
         if self._has_cursor():
             self._copies.exchange(self._exchange_name(self.session.messages.exchange[self._view.cursor.block]))
 
     def action_copy_address(self) -> None:
-        """Copy the address of the block under the cursor."""
         if self._has_cursor():
             self._copies.address()
 
     def action_copy_as_it_is(self) -> None:
-        """Copy what was copied last once more, with its secrets."""
         if not self._copies.again():
             self._say("Nothing was copied yet.")
 
@@ -652,14 +618,12 @@ class TranscriptScreen(Keyed, Screen[None]):
         return self._view.cursor.block < len(self.session.messages)
 
     def action_raw(self) -> None:
-        """The records behind the block."""
         from viewer.screens.records import raw_screen
 
         if self._has_cursor():
             self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
 
     def action_why(self) -> None:
-        """Show where the token figure comes from."""
         if self._has_cursor():
             self.app.push_screen(self._figures.why(self._view.cursor.block))
 
@@ -672,7 +636,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place, within))
 
     def action_image(self) -> None:
-        """Show the images of the block under the cursor."""
         from renderers.names import export_tail
         from viewer.screens.image import ImageScreen
 
@@ -689,7 +652,6 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._jumps.leap("place", partial(self._view.open_at, found[1]))
 
     def action_subagent(self) -> None:
-        """Open the subagent that the call under the cursor started."""
         self._say(self.subagents.open_here())
 
     def open_subagent(self, subagent: Subagent) -> None:
@@ -700,12 +662,10 @@ class TranscriptScreen(Keyed, Screen[None]):
         self.app.push_screen(TranscriptScreen(within, follow=follow, above=above))
 
     def action_outline(self) -> None:
-        """Choose an exchange to go to."""
         if self.session.exchanges and self._has_cursor():
             self._outline.ask()
 
     def action_outline_beside(self) -> None:
-        """Show the exchanges beside the text, or not."""
         self._outline.toggle()
 
     def _go_exchange(self, exchange: int) -> None:
@@ -713,19 +673,15 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._jumps.leap("outline", partial(self._view.go_to, self.session.exchanges[exchange].start))
 
     def action_export(self) -> None:
-        """Ask what of the session to write, and where to."""
         program(self).action_export_session(self.session, self._view.cursor.block)
 
     def action_save(self) -> None:
-        """Write what came on standard input to a file."""
         program(self).action_save_stream(self.session)
 
     def action_resume(self) -> None:
-        """Show and copy the command that resumes it."""
         program(self).action_resume_session(self.session)
 
     async def action_back(self) -> None:
-        """Back to the list, or to the session below; leave where there is none."""
         await back(self)
 
     def action_end_search(self) -> None:

@@ -158,11 +158,9 @@ class WatchScreen(RowListScreen):
 
     @on(TileList.Chosen)
     def action_open(self) -> None:
-        """Open the transcript of the session or subagent under the cursor, and follow it."""
         self._open()
 
     def action_outline(self) -> None:
-        """The same, with the list of its exchanges."""
         self._open(outline=True)
 
     def _open(self, *, outline: bool = False) -> None:
@@ -172,17 +170,14 @@ class WatchScreen(RowListScreen):
             program(self).open_session(chosen[1], follow=True, above=above, outline=outline)
 
     def action_subagents(self) -> None:
-        """Show all subagents of the session under the cursor, or its first ones."""
         if not self._list.toggle_helpers():
             program(self).say("No subagent of this session runs.")
 
     def action_next_waiting(self) -> None:
-        """Go to the next session that waits."""
         if not self._list.go_waiting():
             program(self).say("None waits for you.")
 
     def action_notices(self) -> None:
-        """Begin or stop to notify a person of sessions that begin to wait."""
         notices = self._notices
         notices.bell = notices.notify = not (notices.bell or notices.notify)
         how = "A bell and a notification say" if notices.notify else "Nothing says"

@@ -31,7 +31,7 @@ from schemas.values import whole
 from viewer.follow.follower import SLICE
 from viewer.transcript.colours import extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
-from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
 from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_mark, with_selection
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
@@ -415,6 +415,14 @@ class TranscriptView(ScrollView, can_focus=True):
             self.cursor = self.rows[min(row, len(self.rows) - 1)]
         self._paint()
 
+    def page(self, pages: int) -> None:
+        """Scroll by pages; one line of the old page stays."""
+        self.scroll_rows(pages * max(1, self.height_of_page - 1))
+
+    def half_page(self, halves: int) -> None:
+        """Scroll by halves of a page."""
+        self.scroll_rows(halves * max(1, self.height_of_page // 2))
+
     def go_start(self) -> None:
         """Go to the first line."""
         self.following = False
@@ -516,14 +524,10 @@ class TranscriptView(ScrollView, can_focus=True):
         self.top = self.beyond(self.cursor, -row)
         self.show()
 
-    def fold_all(self, change: Callable[[Folds], object]) -> None:
-        """Change the folds of all messages."""
-        change(self.folds)
+    def fold_all(self, how: str, *by: int) -> None:
+        """Change the folds of all messages by one of their methods."""
+        getattr(self.folds, how)(*by)
         self._refold()
-
-    def set_level(self, level: int) -> None:
-        """The same fold level for all; there are none beyond the first and the last."""
-        self.fold_all(lambda folds: folds.set_level(max(0, min(level, len(LEVELS) - 1))))
 
     def fold_here(self) -> None:
         """Fold or unfold the block under the cursor, or the exchange on its first line."""

@@ -221,5 +221,4 @@ class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes s
     DEFAULT_CSS = "RowListScreen > TitleBar { background: $surface; margin-bottom: 1; }"
 
     async def action_back(self) -> None:
-        """Go back to the screen below; leave where there is none."""
         await back(self)
