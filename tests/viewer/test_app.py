@@ -28,7 +28,6 @@ from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar, fitting
-from viewer.widgets.preview import Preview
 from viewer.widgets.sessions import SessionList
 
 HOSTILE = "Fix [/red] titles [b [@click=app.quit]x[/] \\[esc]"
@@ -210,7 +209,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
     app = browser(summary("a", title=HOSTILE, first_prompt=HOSTILE, last_text=HOSTILE, branch=HOSTILE))
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         assert "Fix [/red]" in app.screen.query_one(SessionList).render_line(1).text
-        assert app.screen.query_one(Preview).content.plain.count(HOSTILE) == 4
+        assert app.screen.query_one("#preview", Static).content.plain.count(HOSTILE) == 4
         app.say(HOSTILE, title=HOSTILE)
         app.say(HOSTILE, bad=True)
         await until(pilot, lambda: len(app.screen.query("Toast")) == 2)

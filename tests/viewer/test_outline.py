@@ -24,11 +24,10 @@ from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.edits.counts import EditCounts, Lines
 from viewer.screens.config_keys import TABLES, footer_items
-from viewer.screens.outline_pane import OutlineScreen
+from viewer.screens.outline_pane import Outline, OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import KeyFooter, TitleBar, acting
-from viewer.widgets.outline import Outline
 
 WIDE = (140, 30)
 

@@ -242,7 +242,7 @@ class TurnlogApp(App[None]):
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         if isinstance(self.screen, TranscriptScreen) and self.screen.selections:
-            self.screen.action_copy_block()
+            self.screen.action_copy("block")
             return
         self.say(put_on_clipboard(self, redacted_text("the selection", text), ""))
         self.screen.clear_selection()
@@ -256,7 +256,7 @@ class TurnlogApp(App[None]):
 
     async def action_quit(self) -> None:
         """Leave. While an agent still writes to standard input, which would end it, ask first."""
-        from viewer.screens.leaving import LeaveScreen
+        from viewer.screens.help import LeaveScreen
 
         spool = self.spool
         if spool is None or spool.ended:
@@ -267,7 +267,7 @@ class TurnlogApp(App[None]):
     def _leave_as(self, answer: str | None) -> None:
         """Act on the answer to the question that quitting asks."""
         if answer == "save":
-            self.action_save_stream()
+            self.save_stream()
         elif answer is not None:
             self.drain = answer == "drain"
             self.exit()
@@ -286,16 +286,8 @@ class TurnlogApp(App[None]):
 
     # -- save, export and resume -----------------------------------------------------------------------------------
 
-    def export_path(self, path: Path) -> None:
-        """Ask what to write of the session in a file, and where to."""
-        self._read(path, self.action_export_session)
-
-    def resume_path(self, path: Path) -> None:
-        """Show and copy the command that resumes the session in a file."""
-        self._read(path, self.action_resume_session)
-
     @work(thread=True, exclusive=True, group="read")
-    def _read(self, path: Path, then: Callable[[Session], None]) -> None:
+    def read(self, path: Path, then: Callable[[Session], None]) -> None:
         """Read a whole session, which may take a while, then go on in the app's own thread."""
         from schemas.opening import OpenError, read_session
 
@@ -306,7 +298,7 @@ class TurnlogApp(App[None]):
             return
         self.call_from_thread(then, session)
 
-    def action_export_session(self, session: Session, block: int | None = None) -> None:
+    def export_session(self, session: Session, block: int | None = None) -> None:
         """Ask what of the session to write and where to, say where it lies and how many secrets were replaced. `block`
         is the message one is at.
         """
@@ -372,7 +364,7 @@ class TurnlogApp(App[None]):
         """Ask where to, then write the screen as it was as an SVG picture."""
         self.write_file("Save the screen as", filename or "turnlog.svg", self.export_screenshot().encode(), path or "")
 
-    def action_save_stream(self, session: Session | None = None) -> None:
+    def save_stream(self, session: Session | None = None) -> None:
         """Ask where to, then write what came on standard input so far, as it came."""
         if self.spool is None:
             self.say(
@@ -388,7 +380,7 @@ class TurnlogApp(App[None]):
         more = "" if spool.ended else "\nThe agent is still writing: this is what came so far."
         self._write(path, spool.received(), "Saved", lambda: f"{format_size(size)}{more}")
 
-    def action_resume_session(self, session: Session) -> None:
+    def resume_session(self, session: Session) -> None:
         """Show and copy the command that lets the agent go on with a session."""
         from renderers.names import shell_line
         from schemas.providers import provider_of

@@ -27,14 +27,12 @@ from viewer.output import short_path
 from viewer.screens.background import aside
 from viewer.screens.filter import Filter
 from viewer.screens.program import program
-from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
+from viewer.usage.costs import NO_COSTS, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
-from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
 from viewer.widgets.list_facets import Facets, passing
-from viewer.widgets.preview import Preview
+from viewer.widgets.preview import preview
 from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.rows import Shelf
-from viewer.widgets.sessions import SessionList
+from viewer.widgets.sessions import HERE_FIRST, ORDERS, SessionList, Shelf, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Tally
@@ -103,7 +101,7 @@ class BrowserScreen(RowListScreen):
         self._back = False
         """Whether one has just come back to the list."""
         self._narrowed = FacetLine()
-        self._preview = Preview()
+        self._preview = Static(id="preview", markup=False)
         self._content = Horizontal(id="content")
         known = library.first(start_directory, FIRST) if known is None else known
         self._complete = len(known) < FIRST
@@ -114,7 +112,6 @@ class BrowserScreen(RowListScreen):
         )
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list and preview, keys."""
         yield self._bar
         with Horizontal(id="filter-line"):
             yield self._filter
@@ -233,15 +230,16 @@ class BrowserScreen(RowListScreen):
 
     @on(SessionList.Moved)
     def _session_moved(self) -> None:
-        self._preview.show(self._list.current, self._costs_of(self._list.current))
+        self._show_preview()
         self._price()
 
     @on(SessionList.Scrolled)
     def _list_scrolled(self) -> None:
         self._price()
 
-    def _costs_of(self, summary: Summary | None) -> Costs:
-        return (self._costs.of(summary) if summary else None) or NO_COSTS
+    def _show_preview(self) -> None:
+        current = self._list.current
+        self._preview.update(preview(current, self._costs.of(current) or NO_COSTS) if current else Content(""))
 
     def _cost_of(self, summary: Summary) -> Tally | None:
         costs = self._costs.of(summary)
@@ -265,7 +263,7 @@ class BrowserScreen(RowListScreen):
         while due := self._costs.due([*([current] if current else ()), *in_sight]):
             await self._price_some(due)
             self._list.refresh()
-            self._preview.show(self._list.current, self._costs_of(self._list.current))
+            self._show_preview()
         if self._order != "cost" and not self._facets.cost:
             return
         sessions, shown_at = self._shelf.sessions(), time.monotonic()
@@ -356,7 +354,7 @@ class BrowserScreen(RowListScreen):
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
         if (current := self._list.current) is not None and any(s.file == current.file for s in batch):
-            self._preview.show(current, self._costs_of(current))  # it was found, and is read now
+            self._show_preview()  # it was found, and is read now
             self._price()
         if time.monotonic() >= self._show_after:
             self._show()
@@ -477,11 +475,11 @@ class BrowserScreen(RowListScreen):
 
     def action_export(self) -> None:
         if summary := self._list.current:
-            program(self).export_path(summary.path)
+            program(self).read(summary.path, program(self).export_session)
 
     def action_resume(self) -> None:
         if summary := self._list.current:
-            program(self).resume_path(summary.path)
+            program(self).read(summary.path, program(self).resume_session)
 
     def action_diff(self) -> None:
         from viewer.screens.diff import DiffScreen

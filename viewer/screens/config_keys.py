@@ -171,13 +171,11 @@ def _config(data: dict[str, Any]) -> Config:
     if not isinstance(keys, dict):
         raise ConfigError("keys must be a table: [keys]")
     keymap: dict[str, str] = {}
-    for name in TABLES.keys() - {"transcript"}:
-        own = keys.pop(name, {})
+    tables = {name: keys.pop(name, {}) for name in TABLES if name != "transcript"} | {"transcript": keys}
+    for name, own in tables.items():
         if not isinstance(own, dict):
             raise ConfigError(f"keys.{name} must be a table: [keys.{name}]")
         keymap |= _keymap(name, own)
-    keymap |= _keymap("transcript", keys)
-    for name in TABLES:
         _refuse_clashes(name, keymap)
     return Config(theme, keymap)
 

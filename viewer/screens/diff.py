@@ -38,8 +38,7 @@ from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.text_rows import TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -102,7 +101,6 @@ class DiffScreen(RowListScreen):
         self._pane.can_focus = False
 
     def compose(self) -> ComposeResult:
-        """Title, files with their edits, diff, keys."""
         yield self._bar
         with Container(id="content"):
             yield self._list
@@ -110,7 +108,6 @@ class DiffScreen(RowListScreen):
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        """Begin to read."""
         self.run_worker(self._bring(True))
         self._grow()
         self.set_interval(0.3, self._say_how_far)

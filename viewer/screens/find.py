@@ -205,7 +205,6 @@ class FindScreen(RowListScreen):
         self._remark = Static("", id="remark", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Title, query, hits, keys."""
         yield self._bar
         with Horizontal(id="filter-line"):
             yield Static("/", id="slash", markup=False)
@@ -223,7 +222,6 @@ class FindScreen(RowListScreen):
         self.set_interval(_AGAIN_SECONDS, self._ask_again)
 
     def on_unmount(self) -> None:
-        """Let the thread end."""
         self._asker.close()
 
     def _focus_box(self) -> None:
@@ -269,7 +267,6 @@ class FindScreen(RowListScreen):
         self._asker.ask(Query() if query.problem else query, filling=self._early)
 
     def on_asker_answered(self, event: Asker.Answered) -> None:
-        """Show an answer."""
         if event.number != self._asker.number:
             return
         answer = event.answer
@@ -283,7 +280,6 @@ class FindScreen(RowListScreen):
             self.action_open()
 
     def on_asker_drawn(self, event: Asker.Drawn) -> None:
-        """Show lines."""
         if event.number == self._asker.number:
             self._hits.take(event.lines)
             if self._opens:

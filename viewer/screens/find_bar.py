@@ -103,7 +103,6 @@ class FindBar(Horizontal):
         """The search; None until something was typed."""
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield Static("/", id="find-mark", markup=False)
         yield FindBox(id="find")
         yield Static("", id="find-count", markup=False)

@@ -101,6 +101,10 @@ def _jumps(what: str, back: tuple[str, ...], forth: tuple[str, ...], footer: int
     )
 
 
+def _copy(key: str, what: str, label: str, says: str) -> Key:
+    return Key((key,), f"copy_{what}", label, says, run=f"copy('{what}')")
+
+
 TRANSCRIPT: tuple[Key, ...] = (
     Key(("j", "down"), "line_down", "down", "a line down", run="go('move_cursor', 1)"),
     Key(("k", "up"), "line_up", "up", "a line up", run="go('move_cursor', -1)"),
@@ -135,10 +139,10 @@ TRANSCRIPT: tuple[Key, ...] = (
     Key(("escape",), "end_search", "end search", "end the search, else drop a selection, else back to the list"),
     Key(("f",), "follow", "follow", "follow the session, and the one that takes its place", footer=2),
     Key(("U",), "first_unread", "unread", "first message that is new"),
-    Key(("y",), "copy_block", "copy", "copy the block under the cursor, secrets replaced"),
-    Key(("Y",), "copy_exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
-    Key(("c",), "copy_as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
-    Key(("number_sign",), "copy_address", "address", "copy the block's address, such as 4f2a81c9#3.2: a TARGET"),
+    _copy("y", "block", "copy", "copy the block under the cursor, secrets replaced"),
+    _copy("Y", "exchange", "copy all", "copy the exchange as short Markdown: a line a tool use"),
+    _copy("c", "as_it_is", "copy as is", "copy the same once more as it is, with its secrets"),
+    _copy("number_sign", "address", "address", "copy the block's address, such as 4f2a81c9#3.2: a TARGET"),
     Key(("x",), "raw", "raw", "the block's records as the agent wrote them"),
     Key(("w",), "why", "why", "where tokens and costs come from; what could not be read"),
     Key(("D",), "diff", "diff", "the files that the session changed, with one diff of each", footer=2),

@@ -94,8 +94,7 @@ class SessionOutline(Vertical):
         self.screen.set_focus(self._view)
 
     def _make(self, done: Callable[[int | None], None]) -> OutlinePane:
-        from viewer.screens.outline_pane import OutlinePane
-        from viewer.widgets.outline import Outline
+        from viewer.screens.outline_pane import Outline, OutlinePane
 
         pane = OutlinePane(Outline(self._view.session, self._here, self._edits, self._figures.cost_of, done))
         self._panes.append(pane)

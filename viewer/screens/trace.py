@@ -18,8 +18,7 @@ from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.text_rows import TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
 
 if TYPE_CHECKING:
     from viewer.edits.trace import Origin, TracedLine
@@ -50,7 +49,6 @@ class TraceScreen(RowListScreen):
         """Which of several edits is shown, and opened."""
 
     def compose(self) -> ComposeResult:
-        """Title, lines, what is known of the one under the cursor, keys."""
         yield self._bar
         yield self._list
         yield self._pane

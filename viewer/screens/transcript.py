@@ -33,10 +33,8 @@ from viewer.screens.place import OpeningPlace
 from viewer.screens.program import back, program
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
-from viewer.transcript.prefetch import prefetch
-from viewer.transcript.prompt_line import PromptLine
 from viewer.transcript.replacing import replace_session
-from viewer.transcript.status import name_line, running_exchange, state_line
+from viewer.transcript.status import PromptLine, name_line, running_exchange, state_line
 from viewer.transcript.view import QUIET, TranscriptView
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
@@ -184,7 +182,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
-        """Title, prompt, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._prompt
         # A subagent's session is mostly one exchange.
@@ -206,7 +203,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         self._outline.styles.width = sorted((*_OUTLINE, self.app.size.width - _TEXT))[1]
 
     def on_mount(self) -> None:
-        """Begin to read."""
         self._show_facts()
         self._figures.show()
         self.call_after_refresh(self._begin)
@@ -398,7 +394,7 @@ class TranscriptScreen(Keyed, Screen[None]):
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
-            for _ in prefetch(self._view):
+            for _ in self._view.draw_ahead():
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
@@ -578,31 +574,16 @@ class TranscriptScreen(Keyed, Screen[None]):
 
     # -- copying and looking things up -----------------------------------------------------------------------------
 
-    def action_copy_block(self) -> None:
-        """Copy the block under the cursor, or what is selected."""
-        if selected := self.get_selected_text():
-            self._copies.selection(selected)
-            self.clear_selection()
-        elif self._has_cursor():
-            self._copies.block()
-
-    def action_copy_exchange(self) -> None:
-        if self._has_cursor():
-            self._copies.exchange(self._exchange_name(self.session.messages.exchange[self._view.cursor.block]))
-
-    def action_copy_address(self) -> None:
-        if self._has_cursor():
-            self._copies.address()
-
-    def action_copy_as_it_is(self) -> None:
-        if not self._copies.again():
-            self._say("Nothing was copied yet.")
+    def action_copy(self, what: str) -> None:
+        """Copy what is under the cursor, or was copied last, by one of the methods of Copies."""
+        if what == "as_it_is" or self._has_cursor():
+            getattr(self._copies, what)()
 
     @cached_property
     def _copies(self) -> Copies:
         from viewer.screens.copies import Copies
 
-        return Copies(self._view)
+        return Copies(self._view, self._exchange_name)
 
     def _exchange_name(self, index: int) -> str:
         """Name an exchange: `exchange 3`, or what it is where it has no number."""
@@ -673,13 +654,13 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._jumps.leap("outline", partial(self._view.go_to, self.session.exchanges[exchange].start))
 
     def action_export(self) -> None:
-        program(self).action_export_session(self.session, self._view.cursor.block)
+        program(self).export_session(self.session, self._view.cursor.block)
 
     def action_save(self) -> None:
-        program(self).action_save_stream(self.session)
+        program(self).save_stream(self.session)
 
     def action_resume(self) -> None:
-        program(self).action_resume_session(self.session)
+        program(self).resume_session(self.session)
 
     async def action_back(self) -> None:
         await back(self)

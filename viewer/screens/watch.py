@@ -71,14 +71,12 @@ class WatchScreen(RowListScreen):
         self._news = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Counts and sums, the tiles, keys."""
         yield self._bar
         yield self._list
         yield self._empty
         yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
-        """Begin to look."""
         self._show()
         self.set_focus(None)
         self.set_interval(_TICK, self._list.tick)

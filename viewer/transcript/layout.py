@@ -264,32 +264,19 @@ class Layout:
             offset -= height
         raise AssertionError("a chunk's total differs from its heights")
 
-    def next_visible(self, block: int) -> int | None:
-        """The first message at or after this one that is shown."""
+    def visible(self, block: int, step: int = 1) -> int | None:
+        """The nearest message that is shown, this one or one behind it; with a step of -1, or one before it."""
+        block = min(block, self._count - 1) if step < 0 else block
         chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
         self._sums()
-        while chunk < len(self._totals):
-            if self._totals[chunk]:
-                for i, height in enumerate(self._chunk(chunk)[start:], start):
-                    if height:
-                        return (chunk << CHUNK_BITS) + i
-            chunk, start = chunk + 1, 0
-        return None
-
-    def previous_visible(self, block: int) -> int | None:
-        """The last message at or before this one that is shown."""
-        block = min(block, self._count - 1)
-        if block < 0:
-            return None
-        chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
-        self._sums()
-        while chunk >= 0:
+        while 0 <= chunk < len(self._totals):
             if self._totals[chunk]:
                 heights = self._chunk(chunk)
-                for i in range(min(start, len(heights) - 1), -1, -1):
+                last = len(heights) - 1
+                for i in range(start, last + 1) if step > 0 else range(min(start, last), -1, -1):
                     if heights[i]:
                         return (chunk << CHUNK_BITS) + i
-            chunk, start = chunk - 1, CHUNK - 1
+            chunk, start = chunk + step, 0 if step > 0 else CHUNK - 1
         return None
 
     def move(self, position: Position, rows: int, measure: Callable[[int], None]) -> Position:
@@ -301,12 +288,12 @@ class Layout:
         while rows > 0:
             measure(block)
             last = self.last_line(block)
-            if line <= last.line or (following := self.next_visible(block + 1)) is None:
+            if line <= last.line or (following := self.visible(block + 1)) is None:
                 return min(Position(block, line), last)
             line -= last.line + 1 + self.head(following)
             block = following
         while line < -self.head(block):
-            if (before := self.previous_visible(block - 1)) is None:
+            if (before := self.visible(block - 1, -1)) is None:
                 return self.first_line(block)
             measure(before)
             line += self.head(block) + self.last_line(before).line + 1

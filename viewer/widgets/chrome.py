@@ -33,7 +33,6 @@ class TitleBar(Widget):
         self.set_reactive(TitleBar.right, right or Content(""))
 
     def render(self) -> Content:
-        """Both ends of the line."""
         width = self.content_size.width
         if not self.app.native_ansi_color:
             return both_ends(self.left, self.right, width)
