@@ -24,6 +24,7 @@ from viewer.screens.browser import BrowserScreen
 from viewer.screens.config_keys import TABLES, Config, ConfigError, footer_items
 from viewer.screens.dialog import MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
+from viewer.screens.help import HelpScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
@@ -217,7 +218,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
         assert len(toasts) == 2 and all(HOSTILE in toast for toast in toasts)
         from textual.content import Content
 
-        app.show_message(HOSTILE, Content(HOSTILE))
+        app.push_screen(MessageScreen(HOSTILE, Content(HOSTILE)))
         await pilot.pause()
         assert isinstance(app.screen, MessageScreen)
         assert app.screen.query_one("#dialog-title", Static).content.plain == HOSTILE
@@ -419,7 +420,7 @@ async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_scree
         await until(pilot, lambda: not app.screen.query("Toast"))
         await pilot.press("q")
         await until(pilot, lambda: not app.screen.query("Toast"))
-        app.show_help("list")
+        app.push_screen(HelpScreen("list", TABLES["list"]))
         app.say("said on the dialog", title="This is")
         await until(
             pilot, lambda: str(app.screen.query_one("#dialog-hint", Static).content) == "This is: said on the dialog"

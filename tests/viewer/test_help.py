@@ -116,7 +116,7 @@ async def test_every_key_of_the_help_can_be_reached_on_a_small_screen(keys: list
     app = TurnlogApp()
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)) as pilot:
-        app.show_help("transcript")
+        app.push_screen(HelpScreen("transcript", TABLES["transcript"]))
         await pilot.pause()
         await pilot.press(*keys)
         await pilot.pause()
@@ -133,7 +133,7 @@ async def test_the_wheel_scrolls_the_help() -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(HandLibrary([summary("a")]), HERE, lambda: NOW))  # type: ignore[arg-type]
     async with app.run_test(size=(80, 24)) as pilot:
-        app.show_help("transcript")
+        app.push_screen(HelpScreen("transcript", TABLES["transcript"]))
         await pilot.pause()
         await pilot._post_mouse_events([MouseScrollDown], "#dialog-scroll", offset=(5, 5), button=0)
         await pilot.pause()

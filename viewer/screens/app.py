@@ -8,32 +8,26 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
-from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.screen import Screen
 
-from renderers.facts import format_size, plural
 from schemas.clean import one_line
-from viewer.output import short_path
 from viewer.screens.config_keys import Config, ConfigError, config_path, effective
+from viewer.screens.program import Opening, Program
 from viewer.screens.state import State
 from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from schemas.session import Session
     from viewer.follow.pipe import Spool
-    from viewer.screens.export_dialog import Order
-    from viewer.screens.program import Opening
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -45,7 +39,7 @@ def _commands() -> type[Provider]:
     return Commands
 
 
-class TurnlogApp(App[None]):
+class TurnlogApp(Program):
     """The screens of turnlog, on one stack: the list (if there is one), transcripts above it, dialogs above those."""
 
     CSS_PATH = "app.tcss"
@@ -65,15 +59,11 @@ class TurnlogApp(App[None]):
         super().__init__(ansi_color=True if colourless else None)
         # Before the filter that takes colours away, where there is one.
         self._filters.insert(0, DimGrey(lambda: self.native_ansi_color))
-        self.spool = spool
-        """Standard input, where a session comes from it."""
-        self.state = state or State()
-        """What the screens keep for the next run."""
+        self.spool, self.state = spool, state or State()
         self.drain = False
         """Whether standard input is to be read to its end when the screen is gone."""
         self.animation_level = "none"
         self.keymap = config.keymap
-        """The person's own keys, by the ids of bindings."""
         self.set_keymap(config.keymap)
         for theme in (DARK, LIGHT, ANSI):
             self.register_theme(theme)
@@ -140,34 +130,6 @@ class TurnlogApp(App[None]):
         gc.set_threshold(50_000, 20, 100)
         gc.enable()
 
-    # -- saying things ---------------------------------------------------------------------------------------------
-
-    def say(self, text: str, *, title: str = "", bad: bool = False, seconds: float | None = None) -> None:
-        """A short notice. The text may hold anything: it is never read as markup."""
-        severity, seconds = ("error", seconds or 8) if bad else ("information", seconds or 5)
-        self.notify(text, title=title, severity=severity, markup=False, timeout=seconds)
-
-    def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
-        """A notice: in a dialog where it has room for that, else at that edge of the screen from which the cursor is
-        farther, since it may speak of its line.
-        """
-        if (say := getattr(self.screen, "say", None)) is not None:
-            title = options.get("title")
-            say(f"{title}: {message}" if title else message)
-            return
-        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptView, RowList"))
-        low = any(row is not None and 2 * row > self.size.height for row in rows)
-        for rack in self.screen.query("ToastRack"):
-            rack.set_class(low, "-top")
-        super().notify(message, markup=False, **options)
-
-    def action_command_palette(self) -> None:
-        """Show all commands."""
-        from viewer.screens.command_palette import Palette
-
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
-
     # -- screens ---------------------------------------------------------------------------------------------------
 
     def open_session(self, path: Path, **how: Unpack[Opening]) -> bool:
@@ -182,44 +144,20 @@ class TurnlogApp(App[None]):
             return False
         return True
 
-    def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None:
-        """Ask where to, with a note, then write something as it is."""
+    def action_command_palette(self) -> None:
+        """Show all commands."""
+        from viewer.screens.command_palette import Palette
 
-        def write(path: Path) -> None:
-            self._write(path, [data], "Written", lambda: format_size(len(data)))
-
-        self._ask_where(title, name, write, given, note)
-
-    def _write(self, path: Path, chunks: Iterable[bytes], title: str, more: Callable[[], str]) -> None:
-        """Write a new file, in whichever thread this is, and say where it lies, or why not. `more` is said of it."""
-        from schemas.opening import OpenError
-        from viewer.exporting import write_file
-        from viewer.output import CallError
-
-        try:
-            write_file(path, chunks, force=False)
-        except (OpenError, OSError, CallError) as error:
-            self.call_later(self.say, one_line(str(error), 400), title="Not written", bad=True)
-        else:
-            self.call_later(self.say, f"{short_path(path)}\n{more()}", title=title)
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
         """Show the keys that act now."""
+        from viewer.screens.help import HelpScreen
         from viewer.widgets.chrome import acting
 
-        self.show_help(acting(self.screen)[1])
-
-    def show_help(self, table: str) -> None:
-        """Show the keys of a screen."""
-        from viewer.screens.help import HelpScreen
-
+        table = acting(self.screen)[1]
         self.push_screen(HelpScreen(table, effective(table, self.keymap)))
-
-    def show_message(self, title: str, body: Content) -> None:
-        """Show something longer than a notice."""
-        from viewer.screens.dialog import MessageScreen
-
-        self.push_screen(MessageScreen(title, body))
 
     async def action_copy_or_quit(self) -> None:
         """Copy what is selected; with nothing selected, leave when asked twice."""
@@ -284,121 +222,6 @@ class TurnlogApp(App[None]):
         yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
         yield SystemCommand("Quit", "leave turnlog", self.action_quit)
 
-    # -- save, export and resume -----------------------------------------------------------------------------------
-
-    @work(thread=True, exclusive=True, group="read")
-    def read(self, path: Path, then: Callable[[Session], None]) -> None:
-        """Read a whole session, which may take a while, then go on in the app's own thread."""
-        from schemas.opening import OpenError, read_session
-
-        try:
-            session = read_session(path)
-        except (OpenError, OSError) as error:
-            self.call_from_thread(self.say, one_line(str(error), 400), title="Cannot open", bad=True)
-            return
-        self.call_from_thread(then, session)
-
-    def export_session(self, session: Session, block: int | None = None) -> None:
-        """Ask what of the session to write and where to, say where it lies and how many secrets were replaced. `block`
-        is the message one is at.
-        """
-        from renderers.places import exchange_names, place_of
-        from viewer.screens.export_dialog import ExportScreen
-
-        places: dict[str, str] = {}
-        if block is not None and block < len(session.messages):
-            names = exchange_names(session)
-            name = names[session.messages.exchange[block]]
-            message = place_of(session, block, names)
-            places = {"block": message if "." in message else f"{message}.1", "exchange": f"#{name}"}
-            places["range"] = f"#{name}-{names[-1]}"
-
-        def take(order: Order | None) -> None:
-            if order is not None:
-                self._write_export(session, order)
-
-        self.push_screen(ExportScreen(session, places), take)
-
-    def _ask_where(
-        self, title: str, name: str, write: Callable[[Path], object], given: str = "", note: str = ""
-    ) -> None:
-        """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
-        from viewer.screens.dialog import PathPrompt
-
-        def take(answer: str | None) -> None:
-            if not answer:
-                return
-            path = Path(answer).expanduser()
-            if path.is_dir():
-                path /= name
-            if os.path.lexists(path):
-                self._ask_where(title, name, write, answer, f"{short_path(path)} exists already")
-            else:
-                write(path)
-
-        self.push_screen(PathPrompt(title, given or name, note), take)
-
-    @work(thread=True, group="export")
-    def _write_export(self, session: Session, order: Order) -> None:
-        """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
-        from renderers.places import find_part
-        from renderers.redact import Redactor
-        from schemas.opening import read_session
-        from viewer.commands.export import document
-
-        redactor = Redactor()
-
-        def chunks() -> Iterator[bytes]:
-            with closing(read_session(session.path)) as fresh:
-                part = find_part(fresh, order.place) if order.place else None
-                yield from document(fresh, order.form, order.include, redactor, part)
-
-        self._write(
-            order.path,
-            chunks(),
-            "Exported",
-            lambda: f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it",
-        )
-
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Ask where to, then write the screen as it was as an SVG picture."""
         self.write_file("Save the screen as", filename or "turnlog.svg", self.export_screenshot().encode(), path or "")
-
-    def save_stream(self, session: Session | None = None) -> None:
-        """Ask where to, then write what came on standard input so far, as it came."""
-        if self.spool is None:
-            self.say(
-                f"This session is a file already:\n{short_path(session.path)}" if session else "No stream is read."
-            )
-            return
-        name = f"stream-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl"
-        self._ask_where("Save what came on standard input", name, partial(self._write_stream, self.spool))
-
-    @work(thread=True, group="export")
-    def _write_stream(self, spool: Spool, path: Path) -> None:
-        size = spool.size
-        more = "" if spool.ended else "\nThe agent is still writing: this is what came so far."
-        self._write(path, spool.received(), "Saved", lambda: f"{format_size(size)}{more}")
-
-    def resume_session(self, session: Session) -> None:
-        """Show and copy the command that lets the agent go on with a session."""
-        from renderers.names import shell_line
-        from schemas.providers import provider_of
-        from viewer.sessions.discover import environment
-
-        provider = provider_of(session.provider)
-        arguments = provider.resume_command(session) if provider else None
-        home = provider.resume_home(session.path, environment()) if provider else None
-        # A root that is no whole path is only a name: Cursor's transcripts tell no more of theirs.
-        root = session.workspace_root if os.path.isabs(session.workspace_root or "") else None
-        line, reason = shell_line(arguments or [], root, home)
-        if line is None:
-            self.say(reason, title="Cannot be resumed", bad=True)
-            return
-        from viewer.transcript.clipboard import Copy, put_on_clipboard
-
-        said = put_on_clipboard(self, Copy(line, line, "the command", 0), "")
-        parts: list[tuple[str, str]] = [(line, "bold"), (f"\n\n{said}", "$text-muted")]
-        if root and not os.path.isdir(root):
-            parts.append((f"\n{short_path(root)} is not there any more.", "$warning"))
-        self.show_message("Resume", Content.assemble(*parts))
