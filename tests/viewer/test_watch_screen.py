@@ -88,7 +88,7 @@ async def watching(
     rows = screen._list
     app.start_with(screen)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: screen._looked and (rows._lines or not tiles))
+        await until(pilot, lambda: screen._looked and (rows._rows or not tiles))
         await pilot.pause()
         yield pilot, rows, fake
 

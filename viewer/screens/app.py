@@ -27,6 +27,7 @@ from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from viewer.follow.follower import Within
     from viewer.follow.pipe import Spool
 
 _TWICE = 3.0
@@ -132,13 +133,13 @@ class TurnlogApp(Program):
 
     # -- screens ---------------------------------------------------------------------------------------------------
 
-    def open_session(self, path: Path, **how: Unpack[Opening]) -> bool:
+    def open_session(self, source: Path | Within, **how: Unpack[Opening]) -> bool:
         """Open a transcript above what is shown; return whether it could be."""
         from schemas.opening import OpenError
         from viewer.screens.transcript import TranscriptScreen
 
         try:
-            self.push_screen(TranscriptScreen.of_file(path, self.state, **how))
+            self.push_screen(TranscriptScreen.of(source, self.state, **how))
         except (OpenError, OSError) as error:
             self.say(one_line(str(error), 400), title="Cannot open", bad=True)
             return False
@@ -217,7 +218,7 @@ class TurnlogApp(Program):
         if isinstance(screen, TranscriptScreen):
             for agent in screen.subagents.uncalled():
                 title = f"Open {agent.name or agent.id}"
-                yield SystemCommand(title, agent.description or "a subagent", partial(screen.open_subagent, agent))
+                yield SystemCommand(title, agent.description or "a subagent", partial(screen.subagents.open, agent))
         yield SystemCommand("Theme", "choose other colours, for this time", self.action_change_theme)
         yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
         yield SystemCommand("Quit", "leave turnlog", self.action_quit)

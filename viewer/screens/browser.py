@@ -233,10 +233,6 @@ class BrowserScreen(RowListScreen):
         self._show_preview()
         self._price()
 
-    @on(SessionList.Scrolled)
-    def _list_scrolled(self) -> None:
-        self._price()
-
     def _show_preview(self) -> None:
         current = self._list.current
         self._preview.update(preview(current, self._costs.of(current) or NO_COSTS) if current else Content(""))
@@ -250,6 +246,7 @@ class BrowserScreen(RowListScreen):
 
     # -- what sessions cost ----------------------------------------------------------------------------------------
 
+    @on(SessionList.Scrolled)
     @work(exclusive=True, group="price")
     async def _price(self) -> None:
         """Price what can be seen of sessions, a moment later, so that no key waits for it: the one under the cursor,

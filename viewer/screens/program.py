@@ -21,6 +21,7 @@ from viewer.output import short_path
 
 if TYPE_CHECKING:
     from schemas.session import Session
+    from viewer.follow.follower import Within
     from viewer.follow.pipe import Spool
     from viewer.screens.export_dialog import Order
     from viewer.screens.state import State
@@ -44,7 +45,7 @@ class Opening(TypedDict, total=False):
 
 
 class Program(App[None]):
-    """What screens may ask for: to say something, to open a session, to write one or something else to a file."""
+    """The program as its screens know it: it says something, opens a session, writes one or other things to a file."""
 
     keymap: Mapping[str, str]
     """The person's own keys, by the ids of bindings."""
@@ -53,8 +54,10 @@ class Program(App[None]):
     spool: Spool | None
     """Standard input, where a session comes from it."""
 
-    def open_session(self, path: Path, **how: Unpack[Opening]) -> bool:
-        """Open a transcript above what is shown; return whether it could be."""
+    def open_session(self, source: Path | Within, **how: Unpack[Opening]) -> bool:
+        """Open the transcript of a session in a file, or within its parent's, above what is shown; return whether it
+        could be.
+        """
         raise NotImplementedError
 
     # -- saying things ---------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def run_transcript(path: Path, **how: Unpack[Opening]) -> None:
     from viewer.screens.transcript import TranscriptScreen
 
     app = _app()
-    screen = TranscriptScreen.of_file(path, app.state, **how)
+    screen = TranscriptScreen.of(path, app.state, **how)
     if not how.get("follow") and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
     _run(app, screen)

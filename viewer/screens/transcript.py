@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from textual.worker import WorkType
 
-    from schemas.session import Subagent
     from viewer.follow.family import Succession
     from viewer.follow.follower import Within
     from viewer.follow.pipe import StreamFollower
@@ -108,7 +107,7 @@ class TranscriptScreen(Keyed, Screen[None]):
         self._prompt = PromptLine(self._view, id="prompt")
         self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
-        self.subagents = Subagents(self._view, follower, how.get("above", ""), self._open_within)
+        self.subagents = Subagents(self._view, follower, how.get("above", ""))
         self._find: FindBar | None = None
         self._loose = how.get("loose", False)
         self._succession: Succession | None = None
@@ -130,11 +129,13 @@ class TranscriptScreen(Keyed, Screen[None]):
         """Whether what comes now is new, and not only being read for the first time."""
 
     @classmethod
-    def of_file(cls, path: Path, state: State, **how: Unpack[Opening]) -> Self:
-        """The screen of the session in a file. Raises OpenError or OSError."""
+    def of(cls, source: Path | Within, state: State, **how: Unpack[Opening]) -> Self:
+        """The screen of the session in a file, or within that of its parent. Raises OpenError or OSError."""
+        if not isinstance(source, Path):
+            return cls(source, **how)
         follow = how.get("follow", False)
-        follower = Follower(path, from_end=follow and not how.get("place"), wait=follow)
-        return cls(follower, kept=state.of_session(path), **how)
+        follower = Follower(source, from_end=follow and not how.get("place"), wait=follow)
+        return cls(follower, kept=state.of_session(source), **how)
 
     @property
     def session(self) -> Session:
@@ -353,8 +354,11 @@ class TranscriptScreen(Keyed, Screen[None]):
         if is_new:
             self._replace(session, changes)
         else:
-            self._figures.changed(changes)  # before headers are drawn
-            self._outline.changed(changes)
+            of = session.messages.exchange
+            messages = [change.message for change in changes if 0 <= change.message < len(of)]
+            exchanges = {of[message] for message in messages}
+            self._figures.changed(exchanges)  # before headers are drawn
+            self._outline.changed(messages, exchanges)
         updated = [change.message for change in changes if change.op is Op.UPDATED]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._find is not None:
@@ -633,14 +637,7 @@ class TranscriptScreen(Keyed, Screen[None]):
             self._jumps.leap("place", partial(self._view.open_at, found[1]))
 
     def action_subagent(self) -> None:
-        self._say(self.subagents.open_here())
-
-    def open_subagent(self, subagent: Subagent) -> None:
-        """Show a subagent's session above this one."""
-        self._say(self.subagents.open(subagent))
-
-    def _open_within(self, within: Within, follow: bool, above: str) -> None:
-        self.app.push_screen(TranscriptScreen(within, follow=follow, above=above))
+        self.subagents.open_here()
 
     def action_outline(self) -> None:
         if self.session.exchanges and self._has_cursor():

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -83,9 +83,8 @@ class WatchScreen(RowListScreen):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        work: tuple[WorkType[None], ...] = self._look, self._take
-        for one in work:
-            self.run_worker(one)
+        for work in self._look, self._take:
+            self.run_worker(cast("WorkType[None]", work))
 
     def on_unmount(self) -> None:
         """Let the thread end."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -75,7 +76,7 @@ class Layout:
         self._rule: int | None = None
         self._stats: list[dict[int, _Stat] | None] = []
         self._heights: dict[int, array[int]] = {}  # of the chunks that were entered
-        self._exact: dict[int, bytearray] = {}  # which of their messages were measured
+        self._exact = defaultdict[int, bytearray](lambda: bytearray(CHUNK))  # which of their messages were measured
         self._totals: list[int] = []
         self._prefix: list[int] = []
         self._dirty: set[int] = set()  # chunks whose total is out of date
@@ -209,21 +210,15 @@ class Layout:
         if heights[block & (CHUNK - 1)] != height:
             heights[block & (CHUNK - 1)] = height
             self._dirty.add(chunk)
-        exact = self._exact.get(chunk)
-        if exact is None:
-            exact = self._exact[chunk] = bytearray(CHUNK)
-        exact[block & (CHUNK - 1)] = 1
+        self._exact[chunk][block & (CHUNK - 1)] = 1
 
     def forget_height(self, block: int) -> None:
         """The message may be taller or shorter now, though nothing else about it changed."""
-        exact = self._exact.get(block >> CHUNK_BITS)
-        if exact is not None:
-            exact[block & (CHUNK - 1)] = 0
+        self._exact[block >> CHUNK_BITS][block & (CHUNK - 1)] = 0
 
     def is_exact(self, block: int) -> bool:
         """Tell whether the message has been measured since it last changed."""
-        exact = self._exact.get(block >> CHUNK_BITS)
-        return exact is not None and exact[block & (CHUNK - 1)] == 1
+        return self._exact[block >> CHUNK_BITS][block & (CHUNK - 1)] == 1
 
     def row_of(self, position: Position) -> int:
         """The row of a line."""
