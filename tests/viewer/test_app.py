@@ -21,14 +21,14 @@ from tests.waiting import until
 from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.config_keys import TABLES, Config, ConfigError, footer_items
+from viewer.screens.config_keys import TABLES, Config, ConfigError
 from viewer.screens.dialog import MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
 from viewer.screens.help import HelpScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import TitleBar, fitting
+from viewer.widgets.chrome import TitleBar, fitting, footer_items
 from viewer.widgets.sessions import SessionList
 
 HOSTILE = "Fix [/red] titles [b [@click=app.quit]x[/] \\[esc]"
@@ -406,7 +406,7 @@ async def test_escape_closes_what_is_open_and_never_leaves_and_q_leaves_at_last(
 
 def test_the_way_out_is_shown_in_the_list_at_80_columns() -> None:
     kept = fitting(footer_items(TABLES["list"]), 78)
-    assert "quit" in {action for item in kept for action in item.actions}
+    assert "quit" in {key.action for item in kept for key in item}
 
 
 async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_screen() -> None:

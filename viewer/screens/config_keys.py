@@ -16,11 +16,10 @@ Nothing is ever written to it. What is wrong in it is said in one line (`ConfigE
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.keys import Keys, _character_to_key
 
@@ -216,36 +215,3 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
         for name in map(canonical, key.keys):
             if taken.setdefault(name, key.action) != key.action:
                 raise ConfigError(f"the key {name!r} would do both {taken[name]} and {key.action}")
-
-
-class FooterItem(NamedTuple):
-    """An item of a footer: a key, or two that belong together."""
-
-    keys: tuple[str, ...]
-    actions: tuple[str, ...]
-    """What each of them does."""
-    label: str
-    rank: int
-    """What has the greatest is left out first."""
-
-    @property
-    def width(self) -> int:
-        """Cells it fills."""
-        return sum(cell_len(key) + 1 for key in self.keys) + cell_len(self.label)
-
-
-def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
-    """Return the items of a footer, in the table's order; the keys of the actions `also` stay longest."""
-    items: list[FooterItem] = []
-    pair = ""
-    for key in keys:
-        if not key.footer and key.action not in also:
-            continue
-        name = key_name(key.keys[0], short=True)
-        if pair:
-            first = items.pop()
-            items.append(FooterItem((*first.keys, name), (*first.actions, key.call), pair, first.rank))
-        else:
-            items.append(FooterItem((name,), (key.call,), key.label, key.footer))
-        pair = key.pair
-    return items
