@@ -11,8 +11,7 @@ from tests.waiting import until
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.config_keys import TABLES, Config, key_name
-from viewer.screens.dialog import Dialog, KeysTable
-from viewer.screens.help import HelpScreen
+from viewer.screens.dialog import Dialog, HelpScreen, KeysTable
 from viewer.screens.transcript import TranscriptScreen
 from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts, footer_items, item_width
 

@@ -24,15 +24,13 @@ from schemas.clean import one_line
 from schemas.paths import source_of
 from schemas.values import text_of
 from viewer.output import short_path
-from viewer.screens.background import aside
 from viewer.screens.filter import Filter
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.usage.costs import NO_COSTS, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
 from viewer.widgets.list_facets import Facets, passing
-from viewer.widgets.preview import preview
 from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.sessions import HERE_FIRST, ORDERS, SessionList, Shelf, shown
+from viewer.widgets.sessions import HERE_FIRST, ORDERS, SessionList, Shelf, preview, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Tally

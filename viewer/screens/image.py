@@ -24,8 +24,7 @@ from renderers.facts import format_size
 from schemas.clean import one_line
 from schemas.images import image_bytes, picture_of
 from schemas.message import Part
-from viewer.screens.background import aside
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.widgets.chrome import TitleBar
 
 if TYPE_CHECKING:

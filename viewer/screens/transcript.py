@@ -25,12 +25,11 @@ from schemas.clean import one_line
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
-from viewer.screens.background import aside
 from viewer.screens.config_keys import Keyed, actions_by_key
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
-from viewer.screens.program import back, program
+from viewer.screens.program import aside, back, program
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.replacing import replace_session
