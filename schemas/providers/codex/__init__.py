@@ -150,8 +150,8 @@ class Codex(Lines):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
-        if isinstance(use.input, tools.Asked):
-            use.name, use.input = use.input.told
+        if isinstance(use, tools.Call) and use.item is not None:
+            use.input = tools.call_input(use.item)
         tool, facts = super().tool(use, answer, path)
         tool.images = tool.images or list(use.images)
         script, commands = use.name in tools.SCRIPTS, list[str]()
@@ -176,7 +176,7 @@ class Codex(Lines):
             tool.input = clean_value({"commands": commands, **tool.input})
         if tool.diffs and tool.type == "shell":
             tool.type = "write"
-        tools.complete_output(tool)
+        tools.complete(tool, facts)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:

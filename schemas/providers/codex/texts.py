@@ -193,7 +193,7 @@ def _is_aborted(text: str) -> bool:
 
 def mcp_outcome(body: dict[str, Any]) -> Result:
     """Return the result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
-    data, error = dict_of(body.get("result")), body.get("error")
+    data = dict_of(body.get("result"))
     if (err := data.get("Err")) is not None:
         return failed(Result(), err)
     inner = dict_of(data.get("Ok")) or data
@@ -202,21 +202,17 @@ def mcp_outcome(body: dict[str, Any]) -> Result:
     if not text and structured is not None:
         text = as_json(structured, indent=True)
     found = Result(text=text, images=content_images(content))
-    bad = error or inner.get("isError") is True or body.get("status") == "failed"
-    return failed(found, error) if bad else found
+    return failed(found) if inner.get("isError") is True else found
 
 
 def ended(body: dict[str, Any]) -> Result:
     """Return the result of a command or a patch, from its event or its completed item."""
-    code, status = whole(body.get("exit_code")), text_of(body.get("status"))
-    text = text_of(body.get("aggregated_output"))
+    code, text = whole(body.get("exit_code")), text_of(body.get("aggregated_output"))
     if not text:
         printed = filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr"))))
         text = "\n".join(printed) or text_of(body.get("formatted_output"))
     found = Result(text=text, exit_code=code)
-    if status == "declined":
-        found.status = ToolStatus.DENIED
-    return failed(found) if code or body.get("success") is False or status == "failed" else found
+    return failed(found) if code else found
 
 
 def hits(body: dict[str, Any]) -> str:

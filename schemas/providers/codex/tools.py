@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import UserDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
 from schemas.message import Tool, ToolStatus, ToolType
@@ -42,29 +38,14 @@ _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
 
 
-class Asked(UserDict[str, Any]):
-    """The input of a tool, taken from its record once somebody looks at it; as a mapping the facts of its message."""
-
-    def __init__(self, find: Callable[[], tuple[str, Data]]) -> None:
-        self._find = find
-
-    @cached_property
-    def told(self) -> tuple[str, Data]:
-        """The tool's name and its input."""
-        return self._find()
-
-    @cached_property
-    def data(self) -> Data:  # type: ignore[override]
-        """The command line, if it is one."""
-        command = command_of(self.told[1])
-        return {"command": command} if command else {}
-
-
 @dataclass(slots=True)
 class Call(Use):
-    """A tool use. What it goes on with: the process or the script that an earlier one started."""
+    """A tool use, by an item or an event."""
 
+    item: Data | None = None
+    """The item, whose arguments are taken apart once somebody looks at them."""
     goes_on: str = ""
+    """The process or the script that an earlier use started, with which this one goes on."""
     search: str = ""
     """What stands for a web search, whose ids often differ or lack."""
 
@@ -160,8 +141,10 @@ def search_key(action: object, query: object = None) -> str:
     return f"query:{queries[0] if queries else text_of(query)}"
 
 
-def complete_output(tool: Tool) -> None:
-    """Tell in a tool's output how it ended."""
+def complete(tool: Tool, facts: Data) -> None:
+    """Tell in a tool's output how it ended, and among the facts which command line it was, if it was one."""
+    if command := command_of(tool.input):
+        facts.setdefault("command", command)
     if tool.output is not None:
         tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
         if tool.exit_code is not None:
