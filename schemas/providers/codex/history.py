@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
 from schemas.providers.codex.items import EVENT, ITEM
-from schemas.providers.codex.locate import UUID, facts_of, of_subagent, parent_of, uuid_time
+from schemas.providers.codex.locate import UUID, facts_of, origin_of, uuid_time
 from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed, as_word
@@ -59,7 +59,7 @@ class Ownership:
         self._id, self._born = text_of(meta.get("id")), when(meta.get("timestamp"))
         self.parent_turns = frozenset[str]()
         """The parent's turn ids, where its file is at hand."""
-        self.source = text_of(meta.get("forked_from_id")) or parent_of(meta)
+        self.source = text_of(meta.get("forked_from_id")) or origin_of(meta).parent
         self._first: float | None = None
         self._counts = self._lines = 0
         self._dated = False
@@ -380,7 +380,7 @@ class Rollout(History):
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
 
     def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
-        if mail.recipient and not self._prompted and mail.recipient == of_subagent(self._meta, "agent_path"):
+        if mail.recipient and not self._prompted and mail.recipient == origin_of(self._meta).path:
             mail.kind = Kind.PROMPT
             self._open()
         yield record, number, mail
