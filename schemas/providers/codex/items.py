@@ -99,8 +99,7 @@ class Round(Fact):
     def __init__(self, info: Data) -> None:
         last, window = info.get("last_token_usage"), info.get("model_context_window")
         used = as_count(last.get("total_tokens")) if type(last) is dict else None
-        super().__init__(context_window=whole(window), context_used=used)
-        self.info = info
+        self.said, self.info = {"context_window": whole(window), "context_used": used}, info
 
 
 class Response(NamedTuple):

@@ -385,7 +385,7 @@ _looked: dict[str, tuple[int, list[Found], bool]] = {}
 
 
 def _rollouts_in(folder: str) -> tuple[int, list[Found], bool]:
-    """When a folder changed, the rollouts directly in it, and whether they are final: not while one has only begun."""
+    """The time of a folder, the rollouts directly in it, and whether those are final: not while one has only begun."""
     changed, rollouts, final = state_of(folder)[0], list[Found](), True
     if (known := _looked.get(folder)) is not None and known[0] == changed:
         return known

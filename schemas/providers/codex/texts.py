@@ -29,7 +29,7 @@ def counts_of(usage: object) -> Counts | None:
     """The figures of a usage object; None if it is none or names no figure."""
     if not isinstance(usage, dict):
         return None
-    counts = [as_count(usage.get(key)) for key in _KEYS]
+    counts = list(map(as_count, map(usage.get, _KEYS)))
     return counts if counts != _NONE else None
 
 
