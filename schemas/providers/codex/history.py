@@ -15,7 +15,7 @@ from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
 from schemas.providers.codex.items import EVENT, ITEM
 from schemas.providers.codex.locate import UUID, facts_of, origin_of, uuid_time
-from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
+from schemas.providers.codex.texts import Result, usage_in
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Also, Answer, Child, Count, Data, Fact, Held, Link, Say, Skip, Task, Turn
@@ -142,10 +142,10 @@ class Spent:
         self.turn = ""
         self._counted, self._number = "", 0
         """The last response of the turn that was counted by a difference, and how many were."""
-        self._total: Counts | None = None
+        self._total: TokenUsage | None = None
         self._said: object = None
         """The running total, where it was needed, and the object that said it."""
-        self._last: Counts | None = None
+        self._last: TokenUsage | None = None
         self._exact: set[int] = set()
         self._responses: set[int] = set()
 
@@ -175,14 +175,15 @@ class Spent:
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen
         exact = bool(self.turn) and hash(self.turn) in self._exact
-        if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
+        tokens, known = (as_count(dict_of(one).get("total_tokens")) for one in (said, self._said))
+        if exact and tokens is not None:
             self._total, self._said = None, said
             return None
-        total, before = counts_of(said), self._total or counts_of(self._said)
-        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
-            step: Counts | None = [n and max(0, n - (b or 0)) for n, b in zip(total, before, strict=True)]
+        total, before = usage_in(said), self._total or usage_in(self._said)
+        if total is not None and before is not None and (tokens or 0) >= (known or 0):
+            step: TokenUsage | None = total.less(before)
         else:
-            step = counts_of(info.get("last_token_usage"))
+            step = usage_in(info.get("last_token_usage"))
             if total is not None:
                 step = step if before is not None else step or total  # the total goes on from a thread before
             else:
@@ -190,13 +191,13 @@ class Spent:
                 step, self._last = None if step == self._last else step, step
         if total is not None:
             self._total, self._said = total, said
-        if exact or step is None or not any((usage := usage_of(step))[:5]):
+        if exact or step is None or not any(step):
             return None
         name = self._name(source)
         if copied and not UUID.search(name):
             return None  # nothing tells the copy, which has another time, from a response of its own
         self._counted = name
-        return Count(usage, name, text_of(info.get("model")), closes=True)
+        return Count(step, name, text_of(info.get("model")), closes=True)
 
     def response(self, usage: TokenUsage, name: str, turn: str, source: str) -> Count:
         """One response exactly: what was counted by a difference before may be this very one."""

@@ -11,7 +11,7 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_text, counts_of, usage_of
+from schemas.providers.codex.texts import Result, Segment, content_text, usage_in
 from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
@@ -185,11 +185,11 @@ def _compacted(payload: Data) -> Items:
 
 
 def _response(payload: Data) -> Items:
-    counts = counts_of(payload.get("usage"))
-    if counts is None:
+    if (usage := usage_in(payload.get("usage"))) is None:
         return [Skip("token_usage_record")]
-    name, turn = text_of(payload.get("response_id")), text_of(payload.get("turn_id"))
-    return [Response(usage_of(counts), name, turn, payload.get("thread_id"))]
+    return [
+        Response(usage, text_of(payload.get("response_id")), text_of(payload.get("turn_id")), payload.get("thread_id"))
+    ]
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:

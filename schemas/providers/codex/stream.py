@@ -13,7 +13,7 @@ from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool
 from schemas.provider import Format
 from schemas.providers.codex.items import COMPLETED_ITEMS, Event
-from schemas.providers.codex.texts import counts_of, usage_of
+from schemas.providers.codex.texts import usage_in
 from schemas.providers.codex.tools import FOREIGN, TYPES, command_line, complete
 from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed, as_word
@@ -128,8 +128,7 @@ class CodexStream(Stream):
                 yield Held(Kind.PROMPT, role="begins")
                 yield Skip(kind)
             case "turn.completed":
-                if (counts := counts_of(record.get("usage"))) is not None:
-                    usage = usage_of(counts)
+                if (usage := usage_in(record.get("usage"))) is not None:
                     if usage.input is not None:  # what is left out of a known input is none
                         usage = usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
                     yield Total(usage, "", of_thread=True)

@@ -16,30 +16,25 @@ from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-Counts: TypeAlias = "list[int | None]"
-"""Input, cached, cache written, output, reasoning and total, None where one is not given."""
-_KEYS = (
+_FIGURES = (
     *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
     *("output_tokens", "reasoning_output_tokens", "total_tokens"),
 )
-_NONE = [None] * len(_KEYS)
 
 
-def counts_of(usage: object) -> Counts | None:
-    """The figures of a usage object; None if it is none or names no figure."""
-    if not isinstance(usage, dict):
+def usage_in(said: object) -> TokenUsage | None:
+    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output. None
+    where it gives none.
+    """
+    if not isinstance(said, dict):
         return None
-    counts = list(map(as_count, map(usage.get, _KEYS)))
-    return counts if counts != _NONE else None
-
-
-def usage_of(counts: Counts) -> TokenUsage:
-    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output."""
-    given, cached, written, output, reasoning, _ = counts
+    given, cached, written, output, reasoning, total = map(as_count, map(said.get, _FIGURES))
     fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
-    return TokenUsage(fresh, output, cached, written, reasoning)
+    usage = TokenUsage(fresh, output, cached, written, reasoning)
+    return usage if total is not None or usage != _NOTHING else None
 
 
+_NOTHING = TokenUsage()
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
 
