@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
-from schemas.diffs import FileDiff, from_v4a
+from schemas.diffs import FileDiff
 from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
@@ -182,8 +182,8 @@ class Codex(Lines):
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool: from the events, which have line numbers, else from the patch itself."""
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
-        patch = tools.patch_text(tool.name, tool.input)
-        return [diff for one in changes for diff in tools.change_diffs(one)] or (from_v4a(patch) if patch else [])
+        told = [diff for one in changes for diff in tools.change_diffs(one)]
+        return told or tools.patched(tool.name, tool.input)
 
 
 PROVIDER = Codex()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from schemas.clean import as_json
 from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
@@ -342,21 +343,30 @@ def _executed(body: Data) -> Items:
     return _event(body, found, "exec_command", given)
 
 
-def _patched(body: Data) -> Items:
-    return _event(body, texts.ended(body), "apply_patch", {})
-
-
 def _mcp(body: Data) -> Items:
-    use = dict_of(body.get("invocation")) or body
+    """A tool of an MCP server answered: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
+    use, data = dict_of(body.get("invocation")) or body, dict_of(body.get("result"))
+    inner = dict_of(data.get("Ok")) or data
+    text = content_text(inner.get("content"), "\n")
+    structured = inner.get("structuredContent", inner.get("structured_content"))
+    if not text and structured is not None:
+        text = as_json(structured, indent=True)
+    found = Result(text=text, images=texts.content_images(inner.get("content")))
+    if inner.get("isError") is True or data.get("Err") is not None:
+        texts.failed(found, data.get("Err"))
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
-    return _event(body, texts.mcp_outcome(body), name, call_input(use))
+    return _event(body, found, name, call_input(use))
 
 
 def _searched(body: Data) -> Items:
-    """A web search ended; its item may lack the id."""
+    """A web search ended; its item may lack the id. A hit is a line."""
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
     given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
-    return _event(body, Result(text=texts.hits(body)), "web_search", given, search=search, source=source)
+    lines = []
+    for hit in map(dict_of, list_of(body.get("results"))):
+        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
+        lines.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
+    return _event(body, Result(text="\n".join(lines)), "web_search", given, search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
@@ -509,7 +519,7 @@ def _by_name(readers: dict[Reader, str]) -> dict[str, Reader]:
 
 _EITHER = _by_name({
     _executed: "CommandExecution exec_command_end",
-    _patched: "FileChange patch_apply_end",
+    lambda body: _event(body, texts.ended(body), "apply_patch", {}): "FileChange patch_apply_end",
     _mcp: "McpToolCall mcp_tool_call_end",
     _dynamic: "DynamicToolCall dynamic_tool_call_request dynamic_tool_call_response",
     _collab: f"CollabAgentToolCall CollabToolCall {' '.join(_COLLAB)}",

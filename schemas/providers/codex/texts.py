@@ -186,20 +186,6 @@ def _is_aborted(text: str) -> bool:
     return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
-def mcp_outcome(body: dict[str, Any]) -> Result:
-    """Return the result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
-    data = dict_of(body.get("result"))
-    if (err := data.get("Err")) is not None:
-        return failed(Result(), err)
-    inner = dict_of(data.get("Ok")) or data
-    content = inner.get("content")
-    text, structured = content_text(content, "\n"), inner.get("structuredContent", inner.get("structured_content"))
-    if not text and structured is not None:
-        text = as_json(structured, indent=True)
-    found = Result(text=text, images=content_images(content))
-    return failed(found) if inner.get("isError") is True else found
-
-
 def ended(body: dict[str, Any]) -> Result:
     """Return the result of a command or a patch, from its event or its completed item."""
     code, text = whole(body.get("exit_code")), text_of(body.get("aggregated_output"))
@@ -208,15 +194,6 @@ def ended(body: dict[str, Any]) -> Result:
         text = "\n".join(printed) or text_of(body.get("formatted_output"))
     found = Result(text=text, exit_code=code)
     return failed(found) if code else found
-
-
-def hits(body: dict[str, Any]) -> str:
-    """Return the hits of a web search, one per line."""
-    found = []
-    for hit in map(dict_of, list_of(body.get("results"))):
-        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
-        found.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
-    return "\n".join(found)
 
 
 # -- what a message of role user really holds ----------------------------------------------------------------------

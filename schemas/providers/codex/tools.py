@@ -6,11 +6,11 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
-from schemas.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of, texts_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
 _NAMES: dict[ToolType, str] = {
@@ -31,11 +31,8 @@ SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
-_PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\*\*\* End Patch|\Z)", re.DOTALL)
-_QUOTED_PATCH = re.compile(r"\*\*\* Begin Patch(?:\\n.*?)\*\*\* End Patch")
 _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 """What the provider alone can read (faults/f16)."""
-_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -101,19 +98,18 @@ def command_line(words: list[str]) -> str:
     return shlex.join(words)
 
 
-def patch_text(name: str, asked: Data) -> str:
-    """The patch in a tool use, however it is dressed: a custom tool's input, an argument, or a shell command."""
-    if name == "apply_patch":
-        return next((v for key in ("input", "patch", "arguments") if isinstance(v := asked.get(key), str)), "")
-    texts = [asked.get("cmd"), asked.get("input"), asked.get("command")]
-    for text in texts:
-        words = text if isinstance(text, list) else [text]
-        whole = "\n".join(word for word in words if isinstance(word, str))
-        if "apply_patch" in whole and (match := _PATCH.search(whole)) and _PATCH_FILE.search(match[0]):
-            return match[0]
-        if "apply_patch" in whole and (match := _QUOTED_PATCH.search(whole)):  # in a script's string
-            return text_of(read_record(f'{{"patch":"{match[0]}"}}'.encode()).get("patch"))
-    return ""
+def patched(name: str, asked: Data) -> list[FileDiff]:
+    """The changes of a patch in a tool use, however it is dressed: a custom tool's input, an argument, a command."""
+    for key in ("input", "patch", "arguments", "cmd", "command"):
+        text = "\n".join(texts_of(asked.get(key)) or [text_of(asked.get(key))])
+        patch = text.partition("*** Begin Patch")[2]
+        if patch.startswith("\\n"):  # in a script's string
+            patch = text_of(
+                read_record(f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'.encode()).get("patch")
+            )
+        if (name == "apply_patch" or "apply_patch" in text) and (diffs := from_v4a(patch)):
+            return diffs
+    return []
 
 
 def change_diffs(changes: object) -> list[FileDiff]:
