@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Lack, Tool
+from schemas.path_hints import shell_text
 from schemas.provider import Format
 from schemas.providers.codex.items import COMPLETED_ITEMS, Event
 from schemas.providers.codex.texts import usage_in
-from schemas.providers.codex.tools import FOREIGN, TYPES, command_line, complete
+from schemas.providers.codex.tools import FOREIGN, TYPES, complete
 from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Held, Say, Skip, Task, Total, Turn, Use
@@ -198,17 +199,12 @@ def _call(item: Data, kind: str, whole: bool) -> Any:
 
 def unwrapped(command: object) -> str:
     """`/bin/bash -lc 'pytest -q'` as `pytest -q`; any other command as it is."""
-    if isinstance(command, list) and command:
-        return command_line([str(word) for word in command])
-    text = text_of(command)
-    if " -" in text[:100] and "c " in text[:100]:
-        try:
-            words = shlex.split(text)
-        except ValueError:
-            return text
-        if len(words) == 3 and words[1].startswith("-") and command_line(words) == words[2]:
-            return words[2]
-    return text
+    text = shell_text(command)
+    try:
+        words = shlex.split(text) if " -" in text[:100] and "c " in text[:100] else []
+    except ValueError:
+        return text
+    return words[2] if len(words) == 3 and shell_text(words) == words[2] else text
 
 
 STREAM = CodexStream()

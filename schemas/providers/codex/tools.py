@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass
 
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
+from schemas.path_hints import shell_text
 from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
 from schemas.values import dict_of, list_of, text_of, texts_of
@@ -30,7 +30,6 @@ _COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
-_SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
 _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 """What the provider alone can read (faults/f16)."""
 
@@ -75,27 +74,13 @@ def call_input(payload: Data) -> Data:
 
 def command_of(asked: Data) -> str:
     """The command line that a shell tool was asked to run, without the shell around it; empty if there is none."""
-    for key in ("command", "cmd"):
-        command = asked.get(key)
-        if isinstance(command, str):
-            return command
-        if isinstance(command, list) and command:
-            return command_line([str(word) for word in command])
-    return ""
+    return shell_text(asked.get("command")) or shell_text(asked.get("cmd"))
 
 
 def commands_in(script: str) -> list[str]:
     """The commands that a script asks for in so many words: all there is while none of them has run."""
     found = (read_record(f'{{"cmd":{match[1]}}}'.encode("utf-8", "replace")) for match in _COMMAND.finditer(script))
     return [text_of(one.get("cmd")) for one in found]
-
-
-def command_line(words: list[str]) -> str:
-    """`["bash", "-lc", "ls"]` as `ls`, any other list as its words, quoted where they need it."""
-    program = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
-    if len(words) == 3 and program in _SHELLS and words[1].startswith(("-", "/")):
-        return words[2]
-    return shlex.join(words)
 
 
 def patched(name: str, asked: Data) -> list[FileDiff]:
