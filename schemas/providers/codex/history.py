@@ -145,6 +145,8 @@ class Spent:
         self._total: TokenUsage | None = None
         self._said: object = None
         """The running total, where it was needed, and the object that said it."""
+        self._tokens = 0
+        """All tokens in it, as that object counts them."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
         self._responses: set[int] = set()
@@ -175,12 +177,12 @@ class Spent:
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen
         exact = bool(self.turn) and hash(self.turn) in self._exact
-        tokens, known = (as_count(dict_of(one).get("total_tokens")) for one in (said, self._said))
+        tokens = as_count(dict_of(said).get("total_tokens"))
         if exact and tokens is not None:
-            self._total, self._said = None, said
+            self._total, self._said, self._tokens = None, said, tokens
             return None
         total, before = usage_in(said), self._total or usage_in(self._said)
-        if total is not None and before is not None and (tokens or 0) >= (known or 0):
+        if total is not None and before is not None and (tokens or 0) >= self._tokens:
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -190,7 +192,7 @@ class Spent:
                 # Without a running total only equal neighbours can be told for repeats.
                 step, self._last = None if step == self._last else step, step
         if total is not None:
-            self._total, self._said = total, said
+            self._total, self._said, self._tokens = total, said, tokens or 0
         if exact or step is None or not any(step):
             return None
         name = self._name(source)
