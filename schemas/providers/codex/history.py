@@ -244,7 +244,7 @@ class Rollout(History):
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
             items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
-            items.Event: self._event, items.Border: self._border, items.Mute: self._mute, items.Round: self._round,
+            items.Event: self._event, items.Border: self._border, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
@@ -336,10 +336,16 @@ class Rollout(History):
             yield record, number, setting if changed else Skip(setting.record)
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
-        """A goal, which is written again with every count of its tokens, or one of the instructions before a turn."""
+        """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
+        one of the instructions before a turn.
+        """
         if say.role == "goal":
             goal, self._goal = self._goal, (say.text, say.label)
             yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+        elif say.role == "mute":
+            answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
+            mute = self._in_turn and self._prompted and not answered
+            yield record, number, as_word(say, Say) if mute else Skip("task_complete")
         else:
             say.row = self._row if self._row == self._instructed else -1
             yield record, number, say
@@ -356,10 +362,6 @@ class Rollout(History):
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
-
-    def _mute(self, record: Record, number: int, say: items.Mute) -> Iterator[Placed]:
-        answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode that is not told
-        yield record, number, say if self._in_turn and self._prompted and not answered else Skip("task_complete")
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts

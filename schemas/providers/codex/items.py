@@ -88,10 +88,6 @@ class Border(Turn):
     """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
-class Mute(Say):
-    """A turn ends without a last message; of one that failed, versions until 0.142 tell nothing else."""
-
-
 class Round(Fact):
     """A count of tokens: running totals, and what came last to them; what is in the window is a fact."""
 
@@ -454,7 +450,8 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
     else:
         mute = "last_agent_message" in payload and not payload["last_agent_message"]
-        yield Mute(_NOTE, label="Ended without an answer") if mute else Skip("task_complete")
+        # Of a turn that failed, versions until 0.142 tell nothing else.
+        yield Held(_NOTE, label="Ended without an answer", role="mute") if mute else Skip("task_complete")
     yield Border(False, spent / 1000 if spent is not None and spent > 0 else None, stopped or None)
 
 
