@@ -68,7 +68,7 @@ class Tokens:
         group = known.get(name, -1)
         new: Sequence[int] = self._since_last() if closes else range(rows.first, len(session.messages.kind))
         if group < 0:
-            group = known[name] = session.add_group(clean(name), usage, record, model=model, store=rows.store)
+            group = known[name] = session.add_group(name, usage, record, model=model, store=rows.store)
             self._ends[group] = groups.span[group]
         else:
             before = self._last[1] if self._last[0] == group else groups.usage[group]
