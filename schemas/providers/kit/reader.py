@@ -66,6 +66,8 @@ class Reader:
         self.uses = Uses(self.rows, self.talk, agent)
         self.tokens = Tokens(self.rows, self.talk, agent)
         self.facts = Facts(session)
+        self._subjects: list[Any] = [self.history, self.rows, self.talk, self.uses, self.tokens, self.facts]
+        """What has the session too: its parts, and the runs of a pipe."""
         self.session = session
         self.above: Reader | None = None
         """Of a subagent within: the reader of the agent that started it, once that is known."""
@@ -79,7 +81,6 @@ class Reader:
         self._stamps: object = None
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
-        self._last: Record = _NOWHERE
         self._settled = 0
         """How many messages were looked at for what they tell."""
         self._places: dict[int, tuple[int, int]] | None = {} if agent.copies else None
@@ -120,17 +121,15 @@ class Reader:
     @session.setter
     def session(self, session: Session) -> None:
         self._session = session
-        for subject in (self.history, self.rows, self.talk, self.uses, self.tokens, self.facts):
+        for subject in self._subjects:
             subject.session = session
 
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
-        record = self._last
         for record in records:
             self.take(record)
-        self._last = (*record[:3], {})
         return self._changes(first)
 
     def refresh(self) -> list[Change]:
