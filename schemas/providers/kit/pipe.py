@@ -80,8 +80,8 @@ class Pipe(Reader):
         self._last: Record | None = None
         self._closed = False
 
-    def finish(self, records: Iterable[Record], cut: Record | None = None) -> list[Change]:
-        """Take the last records, and where a line that was cut off begins: no more will come."""
+    def finish(self, records: Iterable[Record]) -> list[Change]:
+        """Take the last records, and say what stays unfinished: no more will come."""
         first = len(self.session.messages)
         self.rows.changed.clear()
         self._closed = True
@@ -93,8 +93,9 @@ class Pipe(Reader):
             for reader in (run, *run.children.values()):
                 reader.talk.stop_growing()
             self.rows.changed.update(run.uses.open)  # what ended them is said with them now
-        if cut is not None:
-            self._note(cut, "stream cut off: the last line is unfinished")
+        if (unread := self.session.unreadable) and unread[-1].reason == UNFINISHED:
+            cut = unread[-1]
+            self._note((cut.offset, cut.length, cut.line, {}), "stream cut off: the last line is unfinished")
         elif self._last is not None:
             for run in list(self._runs.values()):
                 if run.agent.unended and not run.talk.ended:
@@ -241,12 +242,7 @@ class Printed(LinesReading):
     @guarded()
     def finish(self) -> list[Change]:
         """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
-        records, unreadable = self.lines.finish(), self.session.unreadable
-        cut: Record | None = None
-        if unreadable and unreadable[-1].reason == UNFINISHED:
-            last = unreadable[-1]
-            cut = (last.offset, last.length, last.line, {})
-        return self.parser.finish(records, cut)
+        return self.parser.finish(self.lines.finish())
 
 
 def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printed | DocumentReading:

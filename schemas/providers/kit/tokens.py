@@ -181,9 +181,7 @@ class Tokens:
         if group < 0 and any(usage):
             number = self._rows.model(model)
             group = self._groups[name] = session.add_group(name, usage, rest.record, model=number, store=rest.store)
-            session.exchanges[-1].groups.remove(group)
-            session.exchanges[rest.exchange].groups.append(group)
-            session.groups.exchange[group] = rest.exchange
+            self._move(group, rest.exchange)
         if group >= 0:
             session.groups.usage[group] = usage if any(usage) else _NOTHING
             self._rows.changed.add(session.exchanges[rest.exchange].start)
