@@ -87,7 +87,8 @@ class Rows:
         """Append a message of a kind to an exchange; returns its row."""
         session, text, name, flags = self.session, say.text, say.id, say.flags
         messages = session.messages
-        span, item = self._body(record, number)
+        item = max(0, min(number, LAST_ITEM))
+        span = session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
         time = self.time if say.time is None else say.time
         row = messages.append(
             kind, self._unique_key(record, number, name), exchange.index, span, item, time,
@@ -103,16 +104,12 @@ class Rows:
             self.named[name] = row
         return row
 
-    def _body(self, record: Record, number: int) -> tuple[int, int]:
-        """A new chain for a message that begins with item `number` of a record, and the item that it names."""
-        item = max(0, min(number, LAST_ITEM))
-        return self.session.spans.add(self.store, record[0], record[1], record[2], BODY, item), item
-
     def replace(self, row: int, record: Record, number: int, say: Say) -> None:
         """Let a message be what is said of it now: another text, or another kind, of which what it was is no part."""
         messages = self.session.messages
         if messages.kind[row] != say.kind:
-            messages.span[row], _ = self._body(record, number)
+            item = max(0, min(number, LAST_ITEM))
+            messages.span[row] = self.session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
             messages.flags[row] &= ~_MORE
             if self.time is not None:
                 messages.time[row] = self.time

@@ -185,8 +185,8 @@ class Reader:
             self._inherit(copied or history.forked)
         used = repeats = False
         for number, item in enumerate(self._items_of(value)):
-            if type(item) in meanings:
-                done = meanings[type(item)](record, number, item)
+            if (meaning := meanings.get(type(item))) is not None:
+                done = meaning(record, number, item)
                 used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):

@@ -54,9 +54,8 @@ class Tokens:
         if usage == _NOTHING and name not in known and not rows.copied:
             return None
         name = name or self._agent.name_of(record[3]) or f"@{record[0]}"
-        model = rows.model(told or self._talk.model)
         if rows.copied:
-            self._inherit(record, clean(name), usage, model, clean(was))
+            self._inherit(record, clean(name), usage, rows.model(told or self._talk.model), clean(was))
             return True
         if self._talk.turn:
             self._talk.open_untold(record)
@@ -67,6 +66,7 @@ class Tokens:
         group = known.get(name, -1)
         new: Sequence[int] = self._since_last() if closes else range(rows.first, len(session.messages.kind))
         if group < 0:
+            model = rows.model(told or self._talk.model)
             group = known[name] = session.add_group(clean(name), usage, record, model=model, store=rows.store)
         else:
             before = self._last[1] if self._last[0] == group else groups.usage[group]
@@ -85,7 +85,6 @@ class Tokens:
         for row in joined:
             column[row] = group
         if last != NONE:  # which was shown with the figures until now
-            changed.add(last)
             joined.append(last)
         if joined:  # the last one is shown with them now
             changed.update(joined)

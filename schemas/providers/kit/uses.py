@@ -129,10 +129,11 @@ class Uses:
 
     def _set(self, row: int, flags: int, instead: int) -> None:
         """Give a use the flags of its end in place of others, and its exchange the error, or one less."""
-        session = self.session
-        before, exchange = session.messages.flags[row], session.exchanges[session.messages.exchange[row]]
-        now = session.messages.flags[row] = before & ~instead | flags
-        exchange.errors += bool(now & _ERROR) - bool(before & _ERROR)
+        messages = self.session.messages
+        before = messages.flags[row]
+        now = messages.flags[row] = before & ~instead | flags
+        if (now ^ before) & _ERROR:
+            self.session.exchanges[messages.exchange[row]].errors += 1 if now & _ERROR else -1
 
     def end_turn(self, failed: bool | None) -> None:
         """Close the uses that wait for a result when a turn ends: what is in the background goes on."""
