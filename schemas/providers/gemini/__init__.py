@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
@@ -17,7 +17,7 @@ from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
-from schemas.providers._google import is_thought, media_in, parts_of, read_result, said_text
+from schemas.providers._google import is_thought, media_in, parts_of, said_text
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.published import Published, categories
@@ -66,7 +66,7 @@ class Call(Use):
 
 
 class Reply(Answer):
-    """A result in a record of its own, for a tool use that has none; `details[0]` is what it holds."""
+    """A result in a record of its own, for a tool use that has none."""
 
 
 class Spent(Count):
@@ -106,8 +106,8 @@ class Log(History):
         self._known: dict[int, _Message] = {}
         """The messages by their words, as hashes: a checkpoint may list them under other ids."""
         self._settled: dict[int, bool] = {}
-        self._waiting: dict[str, tuple[int, str]] = {}
-        """The parts and the tools of uses without a result, by their ids."""
+        self._waiting: dict[str, int] = {}
+        """The parts that are uses without a result, by their ids."""
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whose the record is, and take messages back."""
@@ -135,10 +135,10 @@ class Log(History):
             message = self._named[name] = _Message(len(self._all))
             self._all.append(message)
         elif message.rewound:
-            self._mark(message, live=True)
+            self._settle(message, live=True)
         return message
 
-    def _mark(self, message: _Message, *, live: bool) -> None:
+    def _settle(self, message: _Message, *, live: bool) -> None:
         message.rewound = not live
         self._settled.update(dict.fromkeys(message.rows, live))
 
@@ -158,7 +158,7 @@ class Log(History):
         gone = [message for message in (*gone, *self._all[start:]) if message.place not in kept]
         for message in gone:
             if not message.rewound:
-                self._mark(message, live=False)
+                self._settle(message, live=False)
         if self.session.exchanges:
             opener = self.session.exchanges[-1].start
             self.branched = any(opener in message.rows for message in gone)
@@ -185,9 +185,9 @@ class Log(History):
                     yield record, number, item
             case Reply():
                 use_id = item.use_id or next(iter(self._waiting), "")
-                if (waits := self._waiting.pop(use_id, None)) is not None:
-                    self._parts[waits[0]] = True
-                    yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
+                if (part := self._waiting.pop(use_id, None)) is not None:
+                    self._parts[part] = True
+                    yield record, number, as_word(item, Answer, use_id=use_id)
             case Held():  # the items behind it belong to that message, one of those that are listed
                 self._at = self._message(item.id) if item.id else None
                 self._name, self._is_listed, self._has_news = item.id, True, False
@@ -245,21 +245,14 @@ class Log(History):
             return None
         self._parts[part] = answer is not None
         if answer is None:
-            self._waiting[item.use_id] = part, item.name
+            self._waiting[item.use_id] = part
         else:
             self._waiting.pop(item.use_id, None)
-            _read(answer, item.name)
         if has_result is not None:
             return answer
         if self._at is not None:
             self._known[mark] = self._at
         return item
-
-
-def _read(answer: Answer, tool: str) -> Answer:
-    """A result with what it says, which is not looked at before it is known to be new."""
-    answer.text, answer.status, answer.exit_code = read_result(tool, *answer.details)
-    return answer
 
 
 def _mark(kind: Kind, text: str) -> int:
@@ -433,7 +426,7 @@ class Gemini(google.Google):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
         call = use.call if isinstance(use, Call) else {}
-        answer = answer or Answer("", details=(None, call.get("resultDisplay"), call.get("status")))
+        answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
         tool.use_id = clean(text_of(call.get("id"))) if call else tool.use_id
         tool.spilled = tool.text.startswith(_MASKED)
@@ -443,7 +436,7 @@ class Gemini(google.Google):
                 tool.summary = about
             else:
                 facts["description"] = about
-        shown = clean(google.display_text(answer.details[1])).strip()
+        shown = clean(google.display_text(answer.details)).strip()
         if shown and "".join(shown.split()) not in "".join(tool.text.split()):
             facts["display"] = shown
         return tool, facts
@@ -613,11 +606,14 @@ def _read_message(value: Data) -> Iterable[Any]:
         # Results in a record of their own mostly all stand with their uses too (note 1.6).
         alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
         found = google.responses_in(parts_of(content)) if alone else []
-        replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
-        return replies or _read_user(value, content)
+        return [_read_reply(one, one[0]["functionResponse"]) for one in found] or _read_user(value, content)
     if kind in _NOTICES:
         return _read_notice(value, kind, said_text(content))
     return [Said(Kind.UNKNOWN, label=one_line(kind, 60) or "(no type)")]
+
+
+def _read_reply(parts: list[Data], response: Data) -> Reply:
+    return as_word(google.answer_of(text_of(response.get("id")), text_of(response.get("name")), parts), Reply)
 
 
 def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
@@ -702,7 +698,7 @@ def _read_call(call: Data, tag: str, message: str, model: str) -> Call:
         use.subagent = one_line(agent, 100)
         use.task = Task(next(filter(None, map(text_of, called)), ""), text_of(call.get("description")))
     if call.get("status") in ("success", "error", "cancelled") or parts_of(call.get("result")):
-        use.answer = Answer(use_id, details=(call.get("result"), call.get("resultDisplay"), call.get("status")))
+        use.answer = google.answer_of(use_id, name, call.get("result"), call.get("resultDisplay"), call.get("status"))
     return use
 
 
