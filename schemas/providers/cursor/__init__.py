@@ -10,7 +10,7 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from glob import escape
 from hashlib import md5
 from pathlib import Path
@@ -79,6 +79,8 @@ class Pairs(History):
 
     def enter(self, record: Record, time: float | None) -> bool:
         self._line = OURS not in record[3]
+        if not self._line:  # a store, which tells all that it has
+            self.session.lacks &= _CHATS_LACK
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
@@ -149,7 +151,7 @@ class Cursor(Tools, Lines):
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a folder of Cursor, each once: its newest store, or else its newest transcript."""
-        stores, lone, hidden = dict[str, SessionFile](), dict[str, SessionFile](), set[str]()
+        found, hidden = defaultdict[str, list[SessionFile]](list), set[str]()
         for path, stat in matching(location.path / "chats", "*/*/store.db", problems):
             chat = os.path.dirname(path)
             name = os.path.basename(chat)
@@ -158,15 +160,12 @@ class Cursor(Tools, Lines):
             elif stat.st_size:  # else it was begun, but nothing was written yet
                 files = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
                 size, time = sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
-                file = SessionFile(self.id, path, name, size, time)
-                stores[name] = max(stores.get(name, file), file, key=lambda one: one.mtime_ns)
+                found[name].append(SessionFile(self.id, path, name, size, time))
         for name, path, stat in _transcripts(location.path, "*", problems):
-            if name not in stores and name not in hidden:
-                file = SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns)
-                lone[name] = max(
-                    lone.get(name, file), file, key=lambda one: (one.mtime_ns, one.file.endswith(".jsonl"))
-                )
-        yield from (*stores.values(), *lone.values())
+            found[name].append(SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns))
+        for name, files in found.items():
+            if name not in hidden:
+                yield max(files, key=lambda f: (f.file.endswith(".db"), f.mtime_ns, f.file.endswith(".jsonl")))
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a store or a transcript: of lines, one that only Cursor writes is enough."""
@@ -197,11 +196,6 @@ class Cursor(Tools, Lines):
             data = path.read_bytes()
             return Found(store.text_records(data), len(data))
 
-        def chat() -> Reader:
-            reader = self.reader(path)
-            reader.session.lacks = _CHATS_LACK
-            return reader
-
         def blobs() -> Found:
             beside = read_meta(path.parent)
             return Found(read_database(path, lambda database: list(store.read_store(database, beside))), 0)
@@ -209,11 +203,11 @@ class Cursor(Tools, Lines):
         file = open_file(path)
         data = file.read(0, HEAD_BYTES)
         file.close()
+        make = partial(self.reader, path)
         if data.startswith(MAGIC):
-            sources = [path, log_of(path), path.with_name("meta.json")]
-            return Gathered(path, chat, blobs, lambda: sources)
+            return Gathered(path, make, blobs, lambda: [path, log_of(path), path.with_name("meta.json")])
         if is_text(data) or (path.suffix == ".txt" and not data):
-            return Gathered(path, lambda: self.reader(path), text, lambda: [path])
+            return Gathered(path, make, text, lambda: [path])
         return super().open(path, start=start)
 
     def read(self, record: Data) -> Iterator[Item]:

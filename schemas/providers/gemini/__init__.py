@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -331,7 +331,7 @@ class Gemini(google.Google):
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a session in either form, a saved chat or a prompt log."""
-        return is_document(head.document) or any(
+        return bool(records_of(head.document)) or any(
             is_header(record)
             or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
             or record.keys() in ({"$set"}, {"$rewindTo"})
@@ -345,11 +345,13 @@ class Gemini(google.Google):
         store = open_file(path)
         header = read_record(first := store.first_line())
         # A log's header is a record of its own, and may hold messages.
-        if not header or saved(header) or (is_chat(header) and path.suffix != ".jsonl"):
+        if not header or saved(header) or ("messages" in header and path.suffix != ".jsonl"):
             document = read_document(store.read(0, store.stat().st_size))
-            if is_document(document):
+            if records_of(document):
                 store.close()
-                return DocumentReading(path, lambda: self._of(path, document), items_of, is_document)
+                return DocumentReading(
+                    path, lambda: self._of(path, document), records_of, lambda d: bool(records_of(d))
+                )
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
         if start and is_header(header):
@@ -373,7 +375,7 @@ class Gemini(google.Google):
         reader = self.reader(path)
         if is_log(document):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
-        elif not is_chat(document):
+        elif saved(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
             if match := _SAVED.fullmatch(path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
@@ -493,16 +495,6 @@ def is_header(value: Any) -> bool:
     return isinstance(given.get("sessionId"), str) and isinstance(given.get("projectHash"), str)
 
 
-def is_document(value: Any) -> bool:
-    """Return whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
-    return is_header(value) or bool(saved(value)) or is_log(value)
-
-
-def is_chat(value: Any) -> bool:
-    """Return whether a document is a session as it was written before the log: header and messages in one object."""
-    return is_header(value) and isinstance(value.get("messages"), list)
-
-
 def saved(value: Any) -> list[Data]:
     """The contents of a saved chat (`/chat save`), or of a restore point; empty if it is none."""
     if isinstance(value, dict):
@@ -530,14 +522,14 @@ def meta_of(record: Data) -> Data | None:
     return record if is_header(record) else None
 
 
-def items_of(value: Any) -> list[Data]:
-    """The records of a log that a document stands for."""
+def records_of(value: Any) -> list[Data]:
+    """The records of a log that a document stands for; none for a document that is no session of Gemini CLI."""
     if contents := saved(value):
         return [
             {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
             for number, one in enumerate(contents)
         ]
-    if isinstance(value, list):
+    if is_log(value):
         return [
             {
                 # The prompt log's own numbers begin anew with every session.
@@ -549,6 +541,8 @@ def items_of(value: Any) -> list[Data]:
             }
             for number, item in enumerate(map(dict_of, value))
         ]
+    if not is_header(value):
+        return []
     header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
     return [header, *messages_of(value)]
 
