@@ -158,8 +158,8 @@ class Cursor(Tools, Lines):
             if read_meta(chat).get("isSubagent") is True:
                 hidden.add(name)
             elif stat.st_size:  # else it was begun, but nothing was written yet
-                files = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
-                size, time = sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
+                states = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
+                size, time = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
                 found[name].append(SessionFile(self.id, path, name, size, time))
         for name, path, stat in _transcripts(location.path, "*", problems):
             found[name].append(SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns))

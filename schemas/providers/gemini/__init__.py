@@ -204,13 +204,15 @@ class Log(History):
                 return None
             marks = [_mark(Kind.PROMPT, prompt) for prompt in item.again]
             if marks and all(map(self._find, marks)):
-                return self._is_now(marks[-1])
+                self._is_now(marks[-1])
+                return None
         elif part in self._parts:
             return None
         elif at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
         elif not at.rows and self._find(mark) is not None:
-            return self._is_now(mark)
+            self._is_now(mark)
+            return None
         self._parts[part], self._known[mark] = text, at
         return item
 
@@ -349,9 +351,8 @@ class Gemini(google.Google):
             document = read_document(store.read(0, store.stat().st_size))
             if records_of(document):
                 store.close()
-                return DocumentReading(
-                    path, lambda: self._of(path, document), records_of, lambda d: bool(records_of(d))
-                )
+                make = partial(self._of, path, document)
+                return DocumentReading(path, make, records_of, lambda value: bool(records_of(value)))
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
         if start and is_header(header):

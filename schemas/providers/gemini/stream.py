@@ -14,7 +14,7 @@ from schemas.provider import Format
 from schemas.providers._google import Tools, answer_of, normalised
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Skip, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Turn, Use
 from schemas.usage import TokenUsage, as_count, total_usage
 from schemas.values import dict_of, text_of
 
@@ -95,7 +95,6 @@ class GeminiStream(Stream, Tools):
             case "init":
                 yield Fact(model=text_of(record.get("model")))
                 yield Turn()
-                yield Skip("init")
             case "message" if _is_speech(record):
                 yield Held(Kind.TEXT, text_of(record.get("content")))
             case "message" if record.get("role") == "user":

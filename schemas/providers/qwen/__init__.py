@@ -86,15 +86,13 @@ class Branches(Chain):
             self._place(value)
         origin, uuid = value.get("forkedFrom"), text_of(value.get("uuid"))
         self.copied = (text_of(origin.get("sessionId")) or "(unknown)") if isinstance(origin, dict) else ""
-        if not uuid:
-            self._node = tree.last
-        elif node := tree.find(uuid):
+        if node := tree.find(uuid):
             first = self.session.stores[0].record(*self._places[node])
             if all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"}):
                 return False  # a line that was written twice
             self._node = node
             tree.again(node)
-        else:
+        elif uuid:
             metadata = kind not in _TALK and subtype != "rewind"
             beside = kind == "system" and subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
@@ -238,7 +236,6 @@ class Qwen(google.Google):
                     yield Say(Kind.THINKING, thinking, model=model)
             elif (text := said_text([part])).strip() or "inlineData" in part:
                 yield Say(Kind.TEXT, text, model=model, images=media_in([part]))
-        yield from _replies(record)
         if (usage := read_usage(map(dict_of(record.get("usageMetadata")).get, _COUNTS))) is not None:
             origin = text_of(dict_of(record.get("forkedFrom")).get("messageUuid"))
             yield Count(usage, origin or text_of(record.get("uuid")), model)
@@ -276,9 +273,7 @@ class Qwen(google.Google):
                     yield Fact(titleSource=text_of(payload.get("titleSource")) or "manual")
             case "ui_telemetry":
                 yield from self._telemetry(dict_of(payload.get("uiEvent")))
-            case _ if subtype in _SILENT or subtype.startswith(_SILENT_FAMILIES):
-                yield Skip(subtype)
-            case _:
+            case _ if subtype not in _SILENT and not subtype.startswith(_SILENT_FAMILIES):
                 yield Say(Kind.UNKNOWN, label=f"system {subtype}".strip())
 
     def _command(self, payload: Data) -> Item:
