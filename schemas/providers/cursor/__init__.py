@@ -269,7 +269,10 @@ class Cursor(Tools, Lines):
             yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
         yield Fact(otherTranscripts=[str(path) for path in transcripts[1:]])
         for path in subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
-            if prompt := _first_prompt(path):  # else nothing is written yet
+            # The task of a subagent is the text of its first line, whoever it is said to come from.
+            records = JsonLines().push(bytes_in(path, _BEGINNING))
+            prompts = (prompt_in(dict_of(record[3].get("message"))) for record in records)
+            if prompt := next(filter(None, prompts), ""):  # else nothing is written yet
                 yield Child(path.stem, path, task=Task("", prompt, prompt))
 
 
@@ -284,14 +287,6 @@ def _is_line(record: Data) -> bool:
         and _FOREIGN.isdisjoint(record)
         and _FOREIGN_MESSAGE.isdisjoint(message)
     )
-
-
-def _first_prompt(path: Path) -> str:
-    """Return the task of a subagent: the text of its first line, whoever it is said to come from."""
-    for record in JsonLines().push(bytes_in(path, _BEGINNING)):
-        if prompt := prompt_in(dict_of(record[3].get("message"))):
-            return prompt
-    return ""
 
 
 def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
@@ -328,16 +323,14 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
     """The directory that a chat's folder is named after, by its MD5, or a project's, by its path with `-` for all but
     letters and digits. Empty where none is known.
     """
-    projects = (one.absolute() for one in transcripts)
-    slug = next((parent.parent.name for one in projects for parent in one.parents if parent.name == _TRANSCRIPTS), "")
-    resolved = resolve_slug(slug)
     if path.name == "store.db":
         workspace = path.absolute().parents[1]
         for entry in entries_of(workspace, []):
             known = text_of(read_meta(entry.path).get("cwd"))
             if md5(known.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == workspace.name:
                 return known
-    return resolved
+    parents = (parent for one in transcripts for parent in one.absolute().parents)
+    return resolve_slug(next((parent.parent.name for parent in parents if parent.name == _TRANSCRIPTS), ""))
 
 
 def path_in(uri: str) -> str:

@@ -377,8 +377,11 @@ def _parts(body: str) -> list[dict[str, Any]]:
     """Return the agent's texts, thoughts and tool uses, in order; a result stands with its use if the block has it."""
     found, position = list[dict[str, Any]](), 0
     waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
-    for match in _MARKED.finditer(body):
-        _add_text(found, body[position : match.start()])
+    for match in (*_MARKED.finditer(body), None):
+        if (text := body[position : match.start() if match else None]).strip():
+            found.append({"type": "text", "text": text.strip("\n")})
+        if match is None:
+            break
         position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
         if match[1] == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
@@ -389,13 +392,7 @@ def _parts(body: str) -> list[dict[str, Any]]:
             waiting[name].popleft()["result"] = text
         elif text:
             found.append({"type": "tool_result", "content": text})
-    _add_text(found, body[position:])
     return found
-
-
-def _add_text(found: list[dict[str, Any]], text: str) -> None:
-    if text.strip():
-        found.append({"type": "text", "text": text.strip("\n")})
 
 
 def _input(body: str) -> object:

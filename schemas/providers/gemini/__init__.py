@@ -200,7 +200,7 @@ class Log(History):
         part, text, mark = self._part(item.id.removeprefix(self._name)), hash(item.text), _mark(item.kind, item.text)
         if not self._is_listed:
             # What is written again goes with the figures that come with it; after that it is nothing new.
-            if self._parts.get(part) == text and at.usage is not None and not item.images:
+            if self._parts.get(part) == text and at.usage is not None:
                 return None
             marks = [_mark(Kind.PROMPT, prompt) for prompt in item.again]
             if marks and all(map(self._find, marks)):
