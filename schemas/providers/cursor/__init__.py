@@ -68,7 +68,6 @@ class Pairs(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._names: set[str] = set()
         self._waiting: dict[str, deque[str]] = defaultdict(deque)
         """The names of uses without a result, by the ids that the source gives them."""
         self._answered: dict[str, str] = {}
@@ -86,10 +85,7 @@ class Pairs(History):
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
             case Call():
-                name = item.use_id
-                if not name or name in self._names:
-                    name = f"{item.use_id}@{record[0]}:{number}"
-                self._names.add(name)
+                name = f"{item.use_id}@{record[0]}:{number}"  # ids may be missing, or used again
                 if item.answer is None:
                     self._waiting[item.use_id].append(name)
                     self._running.append(name)
@@ -111,7 +107,7 @@ class Pairs(History):
         messages = self.session.messages
         if kind == Kind.PROMPT:
             self._waiting.pop("", None)
-            self._time = messages.when(row) if self._line else None
+            self._time = messages.when(row)
         if self._line and self._time is not None:
             # Exact to the minute, and the same for all of an exchange: that says nothing of how long it took.
             messages.time[row] = self._time

@@ -403,7 +403,7 @@ class Gemini(google.Google):
         if not isinstance(record.get("id"), str) and meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and google.responses_in(parts_of(record.get("content"))):
+        if google.responses_in(parts_of(record.get("content"))):
             return "tool response"
         return "message with nothing new" if kind in TYPES else kind
 
@@ -431,7 +431,7 @@ class Gemini(google.Google):
         call = use.call if isinstance(use, Call) else {}
         answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
-        tool.use_id = clean(text_of(call.get("id"))) if call else tool.use_id
+        tool.use_id = clean(text_of(call.get("id")))
         tool.spilled = tool.text.startswith(_MASKED)
         if about := one_line(text_of(call.get("description")), 300):
             # The program makes it of the input, or takes the words that describe the tool to the model.

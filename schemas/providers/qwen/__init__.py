@@ -94,7 +94,7 @@ class Branches(Chain):
             tree.again(node)
         elif uuid:
             metadata = kind not in _TALK and subtype != "rewind"
-            beside = kind == "system" and subtype.startswith(_BESIDE)
+            beside = subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
             self.branched = subtype == "rewind"
             self._places[self._node] = record[0], record[1]
