@@ -41,8 +41,6 @@ _MOST_META = 1 << 20
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
-_DECIDING = 50
-"""Records that are looked at for one that says whose they are."""
 # What other agents put beside role and message, or into the message: an id, a time, a model.
 _FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
 _FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
@@ -165,7 +163,7 @@ class Cursor(Tools, Lines):
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a store or a transcript: of lines, one that only Cursor writes is enough."""
-        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or is_text(head.data)
+        return any(map(_is_line, head.records)) or store.is_store(head) or is_text(head.data)
 
     def id_of(self, path: Path) -> str:
         """The name of a store's folder; a transcript, and a lone database, goes by its own."""

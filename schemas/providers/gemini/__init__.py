@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
-_LOOK = 50
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OVER = 1 << 20
@@ -337,7 +336,7 @@ class Gemini(google.Google):
             is_header(record)
             or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
             or record.keys() in ({"$set"}, {"$rewindTo"})
-            for record in head.records[:_LOOK]
+            for record in head.records
         )
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -409,10 +408,8 @@ class Gemini(google.Google):
 
     def time(self, record: Data) -> float | None:
         """Return the time at which a message was written, or the session begun or changed."""
-        if (stamp := record.get("timestamp")) is not None:
-            return when(stamp)
-        meta = meta_of(record)
-        return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
+        meta = meta_of(record) or {}
+        return when(record.get("timestamp", meta.get("lastUpdated" if "$set" in record else "startTime")))
 
     def facts(self, record: Data) -> Data:
         """Return the id of the session to which a prompt of the prompt log belongs."""
@@ -501,16 +498,13 @@ def saved(value: Any) -> list[Data]:
     if isinstance(value, dict):
         return saved(value.get("clientHistory")) or saved(value.get("history"))
     contents = list_of(value)
-    looks = all(
-        c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in map(dict_of, contents[:_LOOK])
-    )
-    return contents if looks and all(isinstance(content, dict) for content in contents) else []
+    looks = all(c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in map(dict_of, contents))
+    return contents if looks else []
 
 
 def is_log(value: Any) -> bool:
     """Return whether a document is a prompt log, `logs.json`."""
-    items = value[:_LOOK] if isinstance(value, list) else []
-    return bool(items) and all(
+    return bool(items := list_of(value)) and all(
         "messageId" in item and isinstance(item.get("sessionId"), str) and isinstance(item.get("message"), str)
         for item in map(dict_of, items)
     )

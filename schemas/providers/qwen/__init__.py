@@ -194,7 +194,8 @@ class Qwen(google.Google):
 
     def _user(self, record: Data, subtype: str) -> Iterator[Item]:
         parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
-        payload, bodies, hooks, media = _payload_of(record), list[str](), list[str](), media_in(parts)
+        payload, media = dict_of(record.get("systemPayload")), media_in(parts)
+        bodies, hooks = list[str](), list[str]()
         for text in google.said(parts):
             # Only the last block's opening can match: a long text is looked at from there and not from its start.
             start = text.rfind("<hook_context>")
@@ -242,7 +243,7 @@ class Qwen(google.Google):
         yield Fact(context_window=as_count(record.get("contextWindowSize")))
 
     def _system(self, record: Data, subtype: str) -> Iterator[Item]:
-        payload = _payload_of(record)
+        payload = dict_of(record.get("systemPayload"))
         match subtype:
             case "slash_command":
                 yield self._command(payload)
@@ -344,10 +345,6 @@ def _subagents_of(path: Path) -> Path:
 
 def _parts_in(record: Data) -> list[Data]:
     return parts_of(dict_of(record.get("message")).get("parts"))
-
-
-def _payload_of(record: Data) -> Data:
-    return dict_of(record.get("systemPayload"))
 
 
 def _item_text(item: Data) -> str:
