@@ -21,7 +21,6 @@ from schemas.interchange.session_data_facts import (
     SESSION,
     SUBAGENT,
     TOOL,
-    Group,
     iso_time,
     result_of,
     tell,
@@ -222,9 +221,13 @@ class SessionDataWriter:
 
     def _group(self, group: int) -> dict[str, Any]:
         session, groups = self.session, self.session.groups
-        records = session.exported_records.get(group) or self._records(groups.span[group])
-        model, called = session.models[groups.model[group]], session.rounds.get(group, "")
-        return Group(self.group_id(group), model, groups.usage[group], records, called).to_json()
+        return given(
+            id=self.group_id(group),
+            model=session.models[groups.model[group]] or None,
+            usage=tell_usage(groups.usage[group]),
+            records=session.exported_records.get(group) or self._records(groups.span[group]) or None,
+            round=session.rounds.get(group) or None,
+        )
 
     def _records(self, head: int) -> list[dict[str, Any]]:
         """Return the places of the records, in the file that the session was read from (or in the one named)."""

@@ -11,7 +11,7 @@ from typing import Any
 from schemas.clean import as_json, clean, one_line
 from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_facts import as_text, read_time
-from schemas.interchange.session_data_parts import read_tool, texts_in
+from schemas.interchange.session_data_read import ENDS, read_tool, texts_in
 from schemas.interchange.session_data_usage import tells_own
 from schemas.interchange.toolpath_format import (
     COMPACT,
@@ -23,7 +23,7 @@ from schemas.interchange.toolpath_format import (
     structural_type,
 )
 from schemas.interchange.toolpath_tools import read_writes, type_of, writes_of
-from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Message, Part
 from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
 from schemas.values import dict_of
@@ -185,8 +185,7 @@ def _tool(use: Data, said: Data, change: Data, provider: str) -> Message:
     }
     message = _message(Kind.TOOL)
     tool = message.tool = read_tool(data, None, message.metadata)
-    if tool.status in (ToolStatus.ERROR, ToolStatus.PENDING):
-        message.flags |= Flag.ERROR if tool.status == ToolStatus.ERROR else Flag.PENDING
+    message.flags |= ENDS.get(tool.status, NO_FLAGS)
     if delegated := delegation_of(use, said):
         message.flags |= Flag.SUBAGENT
         tool.subagent = as_text(delegated.get("agent_id")) or None
