@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from schemas.clean import clean, one_line
 from schemas.interchange.json_text import read_line
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     KIND,
     KIND_1_0,
     SESSION_KIND,

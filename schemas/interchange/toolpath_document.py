@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.interchange.session_data_facts import as_text
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     LEGACY_TAGS,
     as_graph,
     id_of,

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
 
-from schemas.interchange.toolpath_format import id_of, parents_of
+from schemas.interchange.toolpath import id_of, parents_of
 
 
 def in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:

@@ -13,7 +13,7 @@ from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_facts import as_text, read_time
 from schemas.interchange.session_data_read import ENDS, read_tool, texts_in
 from schemas.interchange.session_data_usage import tells_own
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     COMPACT,
     EVENT,
     TURN,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
-from schemas.interchange.toolpath_format import WRITE, structural_type
+from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.published import published_of, tool_type
 

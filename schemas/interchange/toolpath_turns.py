@@ -17,7 +17,7 @@ from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
 from schemas.interchange.session_data_write import Names
-from schemas.interchange.toolpath_format import EVENT, counted, source_name, told_of
+from schemas.interchange.toolpath import EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.published import published_of
