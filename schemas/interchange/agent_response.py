@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-import orjson
 
 from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_write import Edit, dump, unseen
 from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
-from schemas.message import USER_KINDS, Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.provider import Format, SavedFormat
+from schemas.providers.kit.blocks import arguments_of
 from schemas.reading import DocumentReading
 from schemas.records import Record
 from schemas.session import Session
@@ -80,7 +78,9 @@ def _use(entry: dict[str, Any], name: str) -> Use:
     more = {key: value for key, value in entry.items() if key not in _OF_A_CALL}
     if rest := {key: value for key, value in inner.items() if not taken.get(key)}:
         more["function"] = rest
-    return Use(id_of(entry.get("id")), name, _arguments((entry if whole else inner).get("arguments")), more)
+    said = (entry if whole else inner).get("arguments")
+    given = arguments_of(said) if said is None or isinstance(said, str | dict) else {"input": said}
+    return Use(id_of(entry.get("id")), name, given, more)
 
 
 def _calls(message: dict[str, Any]) -> list[Any]:
@@ -104,50 +104,32 @@ def id_of(value: object) -> str:
     return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _arguments(value: object) -> dict[str, Any]:
-    """Arguments as an object: JSON in a string is read, other text stands under `input`."""
-    if isinstance(value, str):
-        try:
-            said = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            said = None
-        value = said if isinstance(said, dict) else value or None
-    return {} if value is None else value if isinstance(value, dict) else {"input": value}
+def answers_in(messages: list[Any]) -> dict[int, tuple[int, int] | None]:
+    """The call that each tool's message answers, by that one's number: the number of its message, and its place there.
 
-
-class OpenCalls:
-    """The calls that have no answer yet, each a number, in their order."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        """How many there have been."""
-        self._open: dict[int, str] = {}
-        self._of_id: dict[str, list[int]] = {}
-
-    def add(self, name: str, call: int) -> None:
-        """A call with this id, which may be empty."""
-        self.count += 1
-        self._open[call] = name
-        self._of_id.setdefault(name, []).append(call)
-
-    def has(self, name: str) -> bool:
-        """Return whether a call had this id, answered or not."""
-        return name in self._of_id
-
-    def answer(self, message: dict[str, Any]) -> int | None:
-        """The call that a tool's message answers, which has its answer then: the last open one with the id that it
-        names, or, where it names none, the first still open.
-        """
-        if name := id_of(message.get("tool_call_id")):
-            waiting = self._of_id.get(name, [])
-            while waiting and waiting[-1] not in self._open:
-                waiting.pop()
-            call = waiting[-1] if waiting else None
-        else:
-            call = next(iter(self._open), None)
-        if call is not None:
-            del self._open[call]
-        return call
+    It is the last one with the id that the message names of those that have no answer yet or, where it names none, the
+    first of them; None where there is no such call.
+    """
+    answers: dict[int, tuple[int, int] | None] = {}
+    waiting: dict[tuple[int, int], None] = {}
+    of_id: dict[str, list[tuple[int, int]]] = {}
+    for at, message in enumerate(map(dict_of, messages)):
+        if message.get("role") == "assistant":
+            for place, use in enumerate(tool_uses(message)):
+                waiting[at, place] = None
+                of_id.setdefault(use.id, []).append((at, place))
+        elif message.get("role") == "tool":
+            if name := id_of(message.get("tool_call_id")):
+                called = of_id.get(name, [])
+                while called and called[-1] not in waiting:
+                    called.pop()
+                call = called[-1] if called else None
+            else:
+                call = next(iter(waiting), None)
+            answers[at] = call
+            if call is not None:
+                del waiting[call]
+    return answers
 
 
 def _thinking_blocks(message: dict[str, Any]) -> list[Any]:
@@ -216,11 +198,11 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     messages = document.get("messages")
     if messages is not None and not isinstance(messages, list):
         yield "/messages", "`messages` is no list: the platform shows only the final response"
-    calls = OpenCalls()
+    answers, ids = answers_in(list_of(messages)), set[str]()
     for index, message in enumerate(list_of(messages)):
         place = f"/messages/{index}"
         if isinstance(message, dict):
-            yield from _of_message(place, message, calls)
+            yield from _of_message(place, message, answers=answers.get(index) is not None, ids=ids)
         else:
             yield place, "not an object: shown as JSON"
     metadata = document.get("metadata")
@@ -233,7 +215,8 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"/metadata/{key}", f"`{key}` is no {'number' if key in _NUMBERS else 'text'}: not shown in its place"
 
 
-def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterator[tuple[str, str]]:
+def _of_message(place: str, message: dict[str, Any], *, answers: bool, ids: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the warnings of a message. `answers`: it answers a call; `ids` are those of the calls before it."""
     role, content = message.get("role"), message.get("content")
     if role not in ROLES:
         yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
@@ -245,18 +228,17 @@ def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterat
             yield f"{place}/{key}", f"`{key}` is {said}"
     for index, call in enumerate(list_of(message.get("tool_calls"))):
         yield from _of_call(f"{place}/tool_calls/{index}", dict_of(call))
-    for use in tool_uses(message) if role == "assistant" else ():
-        calls.add(use.id, calls.count)
+    if role == "assistant":
+        ids |= {use.id for use in tool_uses(message)}
     for index, block in enumerate(list_of(message.get("thinking"))):
         if not isinstance(dict_of(block).get("text"), str):
             yield f"{place}/thinking/{index}", "a thinking block without `text`: shown as JSON"
     if role == "tool":
-        answers = calls.answer(message) is not None
         if "tool_call_id" not in message:
             first = "taken for the answer to the first open call" if answers else "no call is open: shown by itself"
             yield place, f"a tool's message without `tool_call_id`: {first}"
         elif not answers:
-            known = calls.has(id_of(message["tool_call_id"]))
+            known = id_of(message["tool_call_id"]) in ids
             said = "the call with this id has its answer already" if known else "no call before it has this id"
             yield f"{place}/tool_call_id", f"{said}: shown by itself"
 
@@ -272,39 +254,45 @@ def _of_call(place: str, call: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _records(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The document taken apart: what stands beside the messages, each message, then the pages at the end."""
+    """The document taken apart: what stands beside the messages, each message, a tool's with the call that it answers,
+    then the pages at the end: the final response, unless the transcript ends with it, and notes.
+    """
     messages = list_of(document.get("messages"))
+    rows: dict[int, dict[str, Any]] = {n: {"message": message, "number": n} for n, message in enumerate(messages)}
+    for at, call in answers_in(messages).items():
+        if call is not None:
+            rows[call[0]].setdefault("results", {})[str(call[1])] = rows.pop(at)["message"]
+    head = {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}
+    final = document.get("final_response")  # "null" is what was answered, too
+    text = _joined(content_parts(final if isinstance(final, str | list | dict) else _as_json(final)))
+    spoken = [data for data in map(dict_of, messages) if data.get("role") == "assistant"]
+    last: dict[str, Any] = next((data for data in reversed(spoken) if content_parts(data.get("content"))), {})
+    is_last = bool(last) and text in (_joined(content_parts(last.get("content"))), _result(last)[0])
+    pages = [*([] if is_last else [("", text)]), *_notes(document)]
     return [
-        {"head": {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}},
-        *({"message": message, "number": number} for number, message in enumerate(messages)),
-        *({"page": list(page), "id": f"end:{place}"} for place, page in enumerate(_pages(document), len(messages) + 1)),
+        {"head": head, "final": text},
+        *rows.values(),
+        *({"text": said, "label": label, "id": f"end:{n}"} for n, (label, said) in enumerate(pages, len(messages) + 1)),
     ]
 
 
-class _Page(NamedTuple):
-    """A text behind the transcript: the final response, or a note with a label."""
-
-    label: str
-    text: str
-
-
-def _pages(document: dict[str, Any]) -> Iterator[_Page]:
-    """The final response, what will be cut of it, what stands in the messages' place, metadata, soft warnings."""
+def _notes(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The label and the text of each note: what will be cut of the final response, what stands in the messages' place,
+    metadata, soft warnings.
+    """
     final, messages, metadata = (document.get(key) for key in ("final_response", "messages", "metadata"))
-    said = final if isinstance(final, str | list | dict) else _as_json(final)  # "null" is what was answered, too
-    yield _Page("", _joined(content_parts(said)))
     if isinstance(final, str) and len(final) > LONGEST:
-        yield _Page(f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", "")
+        yield f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", ""
     if messages is not None and not isinstance(messages, list):
-        yield _Page("messages", messages if isinstance(messages, str) else _as_json(messages))
+        yield "messages", messages if isinstance(messages, str) else _as_json(messages)
     if isinstance(metadata, dict):
         names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
         if names:
-            yield _Page("metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names))
+            yield "metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names)
     elif metadata is not None:
-        yield _Page("metadata", _as_json(metadata))
+        yield "metadata", _as_json(metadata)
     if warnings := [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]:
-        yield _Page(f"soft warnings: {len(warnings)}", "\n".join(warnings))
+        yield f"soft warnings: {len(warnings)}", "\n".join(warnings)
 
 
 def _fact(value: object) -> str:
@@ -313,8 +301,9 @@ def _fact(value: object) -> str:
     return value if isinstance(value, str) else _as_json(value)
 
 
-def _messages(message: object, number: int) -> list[Message]:
-    """The messages of the session that a message of the document is."""
+def _messages(value: dict[str, Any]) -> list[Message]:
+    """The messages of the session that a message of the document is, tool uses with their results."""
+    message, number, results = value["message"], value["number"], dict_of(value.get("results"))
     data = dict_of(message)
     content, role = data.get("content"), data.get("role")
     parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
@@ -334,16 +323,27 @@ def _messages(message: object, number: int) -> list[Message]:
             made.append(Message(-1, "", Kind.THINKING, 0, parts=thought, metadata=beside))
         if parts:
             made.append(Message(-1, "", Kind.TEXT, 0, parts=parts, metadata=more))
-        for use in tool_uses(data):
-            tool = Tool(use.name, "unknown", use.id, use.input, status=ToolStatus.PENDING)
-            facts = {"toolCall": use.more} if use.more else {}
-            made.append(Message(-1, "", Kind.TOOL, 0, tool=tool, flags=Flag.PENDING, metadata=facts))
+        for place, use in enumerate(tool_uses(data)):
+            made.append(_tool_use(use, results.get(str(place))))
         made = made or [Message(-1, "", Kind.NOTE, 0, label="empty message")]
     kept = _beside(data)
     for block, one in enumerate(made):
         one.id = f"message-{number}#{block + 1}" if block else f"message-{number}"
         one.metadata = kept | one.metadata
     return made
+
+
+def _tool_use(use: Use, result: dict[str, Any] | None) -> Message:
+    """A tool use with its result; what else is said of the result is the message's."""
+    tool, facts = Tool(use.name, "unknown", use.id, use.input), {"toolCall": use.more} if use.more else {}
+    if result is None:
+        tool.status = ToolStatus.PENDING
+        return Message(-1, "", Kind.TOOL, 0, tool=tool, flags=Flag.PENDING, metadata=facts)
+    tool.text, tool.images = _result(result)
+    tool.output = {"content": tool.text, "is_error": False}
+    if more := {key: value for key, value in result.items() if key not in _OF_A_RESULT}:
+        facts["toolMessage"] = more
+    return Message(-1, "", Kind.TOOL, 0, tool=tool, metadata=facts)
 
 
 class AgentResponseParser(RecordParser):
@@ -354,29 +354,30 @@ class AgentResponseParser(RecordParser):
         self._head: Record | None = None
         self._metadata: dict[str, Any] = {}
         self._model = ""
-        self._calls = OpenCalls()
         self._last = -1
         """The last message that is no note."""
-        self._last_texts: set[str] = set()
 
     def messages(self, value: dict[str, Any]) -> list[Message]:
         """A message of the document, or a page behind it."""
-        if "page" not in value:
-            return _messages(value.get("message"), value.get("number", 0))
-        page = _Page(*value["page"])
-        parts = [Part("text", page.text)] if page.text else []
-        return [Message(-1, value["id"], Kind.NOTE if page.label else Kind.TEXT, 0, label=page.label, parts=parts)]
+        if "message" in value:
+            return _messages(value)
+        label, text = value["label"], value["text"]
+        parts = [Part("text", text)] if text else []
+        return [Message(-1, value["id"], Kind.NOTE if label else Kind.TEXT, 0, label=label, parts=parts)]
 
     def take(self, record: Record) -> None:
-        """Take what stands beside the messages, a message or a page."""
+        """Take what stands beside the messages, a message or a page; the model of what the agent said is the run's."""
         item = record[3]
         if "head" in item:
             self._head = record
             self._take_head(item["head"])
-        elif "page" in item:
-            self._take_page(_Page(*item["page"]), record)
-        else:
-            self._take_message(dict_of(item["message"]), record)
+            return
+        note = bool(item.get("label"))
+        spoken = not note and dict_of(item.get("message", {"role": "assistant"})).get("role") == "assistant"
+        added = self.add(record, self._model if spoken else "")
+        self._last = self._last if note else added[-1]
+        if spoken and self._model:
+            self.session.exchanges[-1].model = self.session.model_index(self._model)
 
     def _take_head(self, head: dict[str, Any]) -> None:
         """Take in the keys beside the messages: what a session has no place for is its metadata."""
@@ -387,44 +388,14 @@ class AgentResponseParser(RecordParser):
         facts |= {key: value for key, value in self._metadata.items() if key not in _TAKEN}
         self.session.metadata |= clean_value(facts)
 
-    def _take_message(self, data: dict[str, Any], record: Record) -> None:
-        session = self.session
-        if data.get("role") == "tool" and (answered := self._calls.answer(data)) is not None:
-            session.spans.extend(session.messages.span[answered], session.add_span(record, SpanRole.RESULT))
-            session.messages.flags[answered] &= ~Flag.PENDING & 0xFFFF
-            session.messages.resize(answered, _result(data)[0])
-            return
-        added = self._add(record, spoken=data.get("role") == "assistant")
-        for index, message in zip(added, self._made(record[3]), strict=True):
-            if message.tool is not None:
-                self._calls.add(message.tool.use_id, index)
-            if message.kind == Kind.TEXT:
-                self._last_texts = {message.text, _result(data)[0]}
-
-    def _add(self, record: Record, *, spoken: bool) -> range:
-        """Append the messages of a record; the model of what the agent said is the run's."""
-        added = self.add(record, self._model if spoken else "")
-        self._last = added[-1]
-        if spoken and self._model:
-            self.session.exchanges[-1].model = self.session.model_index(self._model)
-        return added
-
-    def _take_page(self, page: _Page, record: Record) -> None:
-        if page.label:
-            self.add(record)
-            return
-        if not self.session.live_exchanges:
-            self.session.title = one_line(page.text, 80)
-        if page.text not in self._last_texts:  # else the transcript ends with it
-            self._add(record, spoken=True)
-
     def settle(self) -> Iterable[int]:
         """Count the run's totals as one token group of its last message, and take how long its one exchange took."""
         session = self.session
         if self._head is None:
             return ()
-        if not session.live_exchanges and session.exchanges:
-            session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
+        if not session.live_exchanges:  # nobody asked, as far as the document says
+            session.title = one_line(self._head[3]["final"], 80)
+            session.exchanges[0].prompt = "Response"
         usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
         if usage.total is not None and self._last >= 0:
             model = session.model_index(self._model)
@@ -433,19 +404,6 @@ class AgentResponseParser(RecordParser):
         if len(session.live_exchanges) == 1 and runtime is not None and 0 <= runtime < 1e13:
             session.live_exchanges[0].seconds = runtime / 1000
         return ()
-
-    def __call__(self, session: Session, index: int) -> Message:
-        """The message of a row, a tool use with its result; what else is said of the result is the message's."""
-        message = super().__call__(session, index)
-        results = session.message_spans(index)[1:]
-        if message.tool is not None and results:
-            said = dict_of(session.record(results[0]).get("message"))
-            text, images = _result(said)
-            output = {"content": text, "is_error": False}
-            message.tool = replace(message.tool, text=text, images=images, output=output, status=ToolStatus.OK)
-            if more := {key: value for key, value in said.items() if key not in _OF_A_RESULT}:
-                message.metadata["toolMessage"] = more
-        return message
 
 
 def _joined(parts: Iterable[Part]) -> str:
