@@ -63,15 +63,15 @@ def to_session_data(
     writer = SessionDataWriter(session, edit=edit, subagents=subagents, lost=lost)
     writer.lost["hidden record"] += sum(session.hidden.values())
     writer.lost["unknown record"] += unseen(session)
-    head = writer.dump(writer.header())
+    head = dump(writer.header(), edit)
     yield head[:-1] + b',"exchanges":['
     between = b"\n"
     for exchange, before, after in _current_talk(session):
-        opening = writer.dump(writer.exchange(exchange, before, after, first=between == b"\n"))
+        opening = dump(writer.exchange(exchange, before, after, first=between == b"\n"), edit)
         yield between + opening[:-1] + b',"messages":['
         between, lead = b",\n", b"\n"
         for message in session.exchange_messages(exchange.index):
-            yield lead + writer.dump(writer.message(message))
+            yield lead + dump(writer.message(message), edit)
             lead = b",\n"
         yield b"]}"
     yield b"\n]}\n" if session.exchanges else b"]}\n"
@@ -96,7 +96,7 @@ def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], 
         yield exchange, before, session.exchanges[exchange.index + 1 : end]
 
 
-def dump(value: dict[str, Any], edit: Edit | None) -> bytes:
+def dump(value: dict[str, Any], edit: Edit | None = None) -> bytes:
     """An object of a document as JSON, edited."""
     return json_bytes(edit(value) if edit is not None else value, fit=lambda value: _fitting(clean_value(value)))
 
@@ -118,10 +118,6 @@ class SessionDataWriter:
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
         self._exchange_ids, self._message_ids, self._group_ids = Names(), Names(), Names()
-
-    def dump(self, value: dict[str, Any]) -> bytes:
-        """An object of the document as JSON, edited."""
-        return dump(value, self._edit)
 
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""

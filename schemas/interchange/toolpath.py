@@ -127,6 +127,8 @@ def is_stream(head: Head) -> bool:
 class Told:
     """The facts of a Toolpath document that a session has no place for; they stand with what builds the messages."""
 
+    steps: list[tuple[int, int]] = field(default_factory=list)
+    """The offset and the length of each of its steps in the session's first store."""
     merges: int = 0
     """Steps that follow several, which no other format can say."""
     others: list[str] = field(default_factory=list)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,7 +52,6 @@ class StepStore:
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
         self._data = data
-        self._places: list[Place] = []
         self._other: list[Data] = []
         self._recent: tuple[int, Data] = (-1, {})
 
@@ -63,13 +61,7 @@ class StepStore:
         if place is None:
             self._other.append(line)
             return len(self._other) - 1, 0, 1, line
-        self._places.append(place)
         return (*place, self.record(place.offset, place.length))
-
-    def records(self) -> Iterator[Record]:
-        """All steps again, in the order in which they were read."""
-        for place in self._places:
-            yield (*place, {"Step": read_record(self.read(place.offset, place.length))})
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span."""

@@ -328,6 +328,7 @@ class ToolpathParser(RecordParser):
     def _take_step(self, step: Data, record: Record) -> None:
         session = self.session
         parents = parents_of(step)
+        self.told.steps.append(record[:2])
         self.told.merges += len(set(parents)) > 1
         if not self._named:
             self._name_session(step)

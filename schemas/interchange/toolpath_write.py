@@ -17,7 +17,7 @@ from schemas.clean import clean, clean_value, one_line
 from schemas.documents import load_schema
 from schemas.interchange.session_data_facts import as_text, iso_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
-from schemas.interchange.session_data_write import Edit, Names, SessionDataWriter, unseen
+from schemas.interchange.session_data_write import Edit, Names, dump, unseen
 from schemas.interchange.toolpath import (
     EVENT,
     KIND,
@@ -31,12 +31,11 @@ from schemas.interchange.toolpath import (
     structural_type,
     told_of,
 )
-from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
+from schemas.interchange.toolpath_document import OTHER_PATH
 from schemas.interchange.toolpath_steps import delegations_of, words_of
 from schemas.interchange.toolpath_tools import put_writes, tool_use
-from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, records_in, source_of
+from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, source_of
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
-from schemas.records import MemoryStore, read_record
 from schemas.session import Session, Subagent
 from schemas.values import dict_of, list_of, text_of
 
@@ -72,7 +71,6 @@ _CONVERSATION = SAID | USER_KINDS
 _CARRIED = frozenset({"cwd", "gitBranch", "gitRevision", "stopReason", "recordType", "records", "tokens"})
 """Keys of a message's metadata that its step says, or that only say where it came from."""
 _TOLD_STATUSES = (ToolStatus.OK, ToolStatus.ERROR, ToolStatus.PENDING)
-_ALL = 1 << 62
 Data = dict[str, Any]
 
 
@@ -86,13 +84,13 @@ def to_toolpath(
     writer = ToolpathWriter(session, edit=edit, subagents=subagents, lost=lost)
     others = writer.others_beside()
     graph = writer.graph
-    yield writer.dump({"graph": graph["graph"]})[:-1] + b',"paths":['
+    yield dump({"graph": graph["graph"]})[:-1] + b',"paths":['
     yield from _path_pieces(writer)
     for other in others:
         yield b","
         yield from _path_pieces(other)
-    refs = b"".join(b",\n" + writer.dump(ref) for ref in graph["refs"])
-    about = b',"meta":' + writer.dump(graph["meta"]) if graph["meta"] else b""
+    refs = b"".join(b",\n" + dump(ref) for ref in graph["refs"])
+    about = b',"meta":' + dump(graph["meta"]) if graph["meta"] else b""
     yield refs + b"]" + about + b"}\n"
 
 
@@ -100,11 +98,11 @@ def _path_pieces(writer: ToolpathWriter) -> Iterator[bytes]:
     """A path, a step a line."""
     lead = b'{"steps":[\n'
     for step in writer.steps():
-        yield lead + writer.dump(step)
+        yield lead + dump(step)
         lead = b",\n"
     # The last step's line goes on: no line of the document is a record by itself, so none is taken for a session's.
     opening = b'{"steps":[' if lead.startswith(b"{") else b""
-    yield opening + b"]," + writer.dump({"path": writer.identity(), "meta": writer.meta()})[1:]
+    yield opening + b"]," + dump({"path": writer.identity(), "meta": writer.meta()})[1:]
 
 
 def to_toolpath_stream(
@@ -116,15 +114,15 @@ def to_toolpath_stream(
     meta = writer.meta()
     actors = meta.pop("actors")
     opening: Data = {"version": "1"} | {key: item for key, item in writer.identity().items() if key != "head"}
-    yield writer.dump({"PathOpen": opening | {"meta": meta}}) + b"\n"
+    yield dump({"PathOpen": opening | {"meta": meta}}) + b"\n"
     for actor in sorted(actors):
-        yield writer.dump({"ActorDef": {"actor": actor, "definition": actors[actor]}}) + b"\n"
+        yield dump({"ActorDef": {"actor": actor, "definition": actors[actor]}}) + b"\n"
     for step in writer.steps():
-        yield writer.dump({"Step": step}) + b"\n"
+        yield dump({"Step": step}) + b"\n"
     if changed := writer.meta().get("files_changed"):
-        yield writer.dump({"PathMeta": {"patch": {"files_changed": changed}}}) + b"\n"
-    yield writer.dump({"Head": {"step_id": writer.head}}) + b"\n"
-    yield writer.dump({"PathClose": {}}) + b"\n"
+        yield dump({"PathMeta": {"patch": {"files_changed": changed}}}) + b"\n"
+    yield dump({"Head": {"step_id": writer.head}}) + b"\n"
+    yield dump({"PathClose": {}}) + b"\n"
 
 
 class ToolpathWriter:
@@ -179,8 +177,6 @@ class ToolpathWriter:
         self._actors: dict[str, str] = parent._actors if parent else self._model_actors()
         """The actor of each model, subagents' included."""
         self._count_losses()
-        self.dump = SessionDataWriter(session).dump
-        """Makes JSON of a part of the document."""
 
     def _is_within(self, child: Subagent) -> bool:
         return child.session is not None and (self._subagents or child.path is None)
@@ -532,10 +528,8 @@ class ToolpathWriter:
             rows.setdefault(self._place(run[0]) or 0, number)
         accounts, _ = accounts_of(self._source, runs)
         names: dict[str, str] = {}
-        for offset, line in _lines_in(self.session):
-            if "Step" not in line:
-                continue
-            whole = dict_of(line["Step"])
+        for offset, length in told.steps:
+            whole = dict_of(self.session.stores[0].record(offset, length).get("Step"))
             self._lost["subagent session"] += cut_deep(whole, _DEEPEST)
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
@@ -597,19 +591,6 @@ def _handed(use: Data, agent: str | None) -> Data:
     if "result" in use and not use["result"]["is_error"]:
         row["result"] = use["result"]["content"]
     return row
-
-
-def _lines_in(session: Session) -> Iterator[tuple[int, Data]]:
-    """The steps of the document that a session was read from, each with its place in it."""
-    store = session.stores[0]
-    if isinstance(store, MemoryStore):
-        number = 0
-        while raw := store.read(number, _ALL):
-            yield number, read_record(raw)
-            number += 1
-        return
-    for offset, _, _, line in store.records() if isinstance(store, StepStore) else records_in(session):
-        yield offset, line
 
 
 # -- steps of another document -----------------------------------------------------------------------------------------
