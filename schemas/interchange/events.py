@@ -36,7 +36,7 @@ from schemas.reading import LinesReading, open_file
 from schemas.records import Record, Unreadable
 from schemas.session import Charged, Session
 from schemas.usage import Call, TokenUsage, as_count
-from schemas.values import dict_of, given, list_of
+from schemas.values import dict_of, given, texts_of
 
 COUNTERS = (
     "input_tokens",
@@ -75,12 +75,33 @@ class Event(NamedTuple):
     cache_write_1h: int | None = None
     """Of `cache_write`, what is kept for an hour: turnlog's own addition to the format."""
     agent: str | None = None
-    """The subagent that made the call: turnlog's own addition."""
+    """The subagent that made the call: turnlog's own addition, as what follows."""
+    group: str = ""
+    """The id of the token group that it is."""
+    reasoning: int | None = None
+    unknown: tuple[str, ...] = ()
+    """Counters that are 0 because the source gives none."""
 
     @property
     def total(self) -> int:
         """The contract's `usage_total_tokens`."""
         return self.input + self.output + self.cache_write + self.cache_read + self.tool_input + self.tool_output
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The tokens as a session counts them: those of tools belong to input and output."""
+
+        def known(count: int, key: str) -> int | None:
+            return None if not count and key in self.unknown else count
+
+        return TokenUsage(
+            known(self.input + self.tool_input, "input_tokens"),
+            known(self.output + self.tool_output, "output_tokens"),
+            known(self.cache_read, "cache_read_tokens"),
+            known(self.cache_write, "cache_write_tokens"),
+            self.reasoning,
+            self.cache_write_1h,
+        )
 
     @property
     def call(self) -> Call:
@@ -122,9 +143,12 @@ def event_of(value: object, line: int = 0) -> Event:
         raise EventError(line, f"`usage` is {'not an object' if 'usage' in value else 'missing'}")
     fresh, output, write, read, tool_in, tool_out = (_count(usage, key, line) for key in COUNTERS)
     ours = dict_of(value.get("turnlog"))
-    hour, agent = as_count(ours.get("cache_write_1h_tokens")), as_text(ours.get("agent")) or None
     provider, model, session_id = (clean(value[key]) for key in ("provider", "model", "session_id"))
-    return Event(provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out, hour, agent)
+    return Event(
+        provider, model, session_id, time, fresh, output, write, read, tool_in, tool_out,
+        as_count(ours.get("cache_write_1h_tokens")), as_text(ours.get("agent")) or None, as_text(ours.get("group")),
+        as_count(ours.get("reasoning_tokens")), tuple(texts_of(ours.get("unknown"))),
+    )  # fmt: skip
 
 
 def _count(usage: dict[str, Any], key: str, line: int) -> int:
@@ -284,9 +308,9 @@ class EventsParser(RecordParser):
         )
         model = session.model_index(event.model)
         session.messages.model[index] = model
-        session.join_group(
-            index, session.add_group(group_name(session, record), usage_of(event, value), record, model=model)
-        )
+        # One that turnlog did not write is called by its place in this very file, so that it is no copy of another.
+        group = event.group or f"{clean(str(session.path))}:{record[0]}"
+        session.join_group(index, session.add_group(group, event.usage, record, model=model))
         session.exchanges[-1].model = 0  # many models', not the last one's
 
     def _charged(self, group: int) -> Charged:
@@ -356,32 +380,6 @@ def _fit(text: str, width: int) -> str:
 
 def _figures(cells: list[str]) -> str:
     return "".join(f"{cell:>{width}}" for cell, width in zip(cells, (4, 5, 6, 5, 6, 8), strict=True))
-
-
-def group_name(session: Session, record: Record) -> str:
-    """The id of an event's token group: the one that turnlog wrote, else its place in this very file, so that it is no
-    copy of anything elsewhere.
-    """
-    name = as_text(dict_of(record[3].get("turnlog")).get("group"))
-    return name or f"{clean(str(session.path))}:{record[0]}"
-
-
-def usage_of(event: Event, value: dict[str, Any]) -> TokenUsage:
-    """An event's tokens as a session counts them: those of tools belong to input and output."""
-    ours = dict_of(value.get("turnlog"))
-    unknown = list_of(ours.get("unknown"))
-
-    def known(count: int, key: str) -> int | None:
-        return None if not count and key in unknown else count
-
-    return TokenUsage(
-        known(event.input + event.tool_input, "input_tokens"),
-        known(event.output + event.tool_output, "output_tokens"),
-        known(event.cache_read, "cache_read_tokens"),
-        known(event.cache_write, "cache_write_tokens"),
-        as_count(ours.get("reasoning_tokens")),
-        event.cache_write_1h,
-    )
 
 
 _MODEL, _SESSION, _DAY, _PROVIDER = "model", "session", "day (UTC)", "provider"

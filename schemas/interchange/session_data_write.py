@@ -105,12 +105,7 @@ class SessionDataWriter:
     """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
 
     def __init__(
-        self,
-        session: Session,
-        *,
-        edit: Edit | None = None,
-        subagents: bool = False,
-        lost: Counter[str] | None = None,
+        self, session: Session, *, edit: Edit | None = None, subagents: bool = False, lost: Counter[str] | None = None
     ) -> None:
         self.session = session
         self._edit = edit

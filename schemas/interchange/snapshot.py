@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
@@ -298,24 +298,8 @@ TOP = 5
 """Rows of each table in compact mode."""
 _NAMED = 8
 """Names that the message of NoEvents has of a kind."""
-TOOL_TIP = (
-    "Tool-token share is high (>35%): add per-tool budgets and short-circuit low-value tool calls.",
-    0.35,
-)
-CACHE_TIP = (
-    "Cache-read share is low (<10%): improve prompt prefix reuse and session stickiness for Claude-style caching.",
-    0.10,
-)
-DEAR_TIP = (
-    "Blended variable $/MTok is high: route low-complexity jobs to cheaper models/providers via policy rules.",
-    12.0,
-)
-FEE_TIP = (
-    "Subscriptions dominate monthly cost (>70%): consolidate seats/plans or increase utilization with shared routing.",
-    0.7,
-)
 NO_TIP = "No obvious anomalies detected; keep collecting session-level data and compare 4-week trend deltas."
-"""The words are the format's producer's: other programs compare them."""
+"""In the words of the format's producer, as all suggestions are: other programs compare them."""
 
 
 class NoEvents(ValueError):
@@ -387,7 +371,7 @@ def make_snapshot(
     chosen = [event for event in named if _passes(event, filters, pricing)]
     if not chosen:
         raise NoEvents(f"no events left after the filters: {_what_there_is(named, filters)}" if named else "no events")
-    everything, providers, models = _Sum(), _Table(), _Table()
+    everything, providers, models = _Sum(), defaultdict[str, _Sum](_Sum), defaultdict[str, _Sum](_Sum)
     unpriced: dict[tuple[str, str], int] = {}
     priced: list[tuple[Event, float]] = []
     provider_tokens: dict[str, int] = {}
@@ -402,7 +386,7 @@ def make_snapshot(
         # A month's whole fee is shared among the events that there are, by their tokens, be there only one.
         of = provider_tokens[event.provider]
         fee = pricing.subscription(event.provider) * (event.total / of) if of else 0.0
-        for one in (everything, providers.of(event.provider), models.of(event.model)):
+        for one in (everything, providers[event.provider], models[event.model]):
             one.add(event, cost, fee)
     if everything.tokens > LARGEST:
         raise TooManyTokens(
@@ -421,8 +405,8 @@ def make_snapshot(
             "session_count": len(everything.sessions),
             "skipped_unpriced_count": sum(unpriced.values()),
         },
-        "top_providers": providers.rows(limit),
-        "top_models": models.rows(limit),
+        "top_providers": _top(providers, limit),
+        "top_models": _top(models, limit),
         "suggestions": suggestions(everything),
     }
     return Snapshot(document, unpriced, dict(sorted(Counter(map(month_of, chosen)).items())))
@@ -493,42 +477,37 @@ class _Sum:
         return self.dollars / (self.tokens / MTOK) if self.tokens else 0.0
 
 
-class _Table:
-    """Sums by name."""
+def _top(sums: dict[str, _Sum], limit: int | None) -> list[dict[str, Any]]:
+    """The rows of a table."""
+    ordered = sorted(sums.items(), key=lambda item: (-item[1].tokens, item[0]))
+    return [
+        {
+            "name": clean(name),
+            "tokens": one.tokens,
+            "total_cost_usd": rounded(one.dollars, 2),
+            "blended_usd_per_mtok": rounded(one.blended, 4),
+            "session_count": len(one.sessions),
+        }
+        for name, one in ordered[:limit]
+    ]
 
-    def __init__(self) -> None:
-        self._sums: dict[str, _Sum] = {}
 
-    def of(self, name: str) -> _Sum:
-        return self._sums.setdefault(name, _Sum())
-
-    def rows(self, limit: int | None) -> list[dict[str, Any]]:
-        ordered = sorted(self._sums.items(), key=lambda item: (-item[1].tokens, item[0]))
-        return [
-            {
-                "name": clean(name),
-                "tokens": one.tokens,
-                "total_cost_usd": rounded(one.dollars, 2),
-                "blended_usd_per_mtok": rounded(one.blended, 4),
-                "session_count": len(one.sessions),
-            }
-            for name, one in ordered[:limit]
-        ]
+_TIPS: dict[str, Callable[[_Sum], bool]] = {
+    "Tool-token share is high (>35%): add per-tool budgets and short-circuit low-value tool calls.":
+        lambda of: of.tokens > 0 and of.tool_tokens / of.tokens > 0.35,
+    "Cache-read share is low (<10%): improve prompt prefix reuse and session stickiness for Claude-style caching.":
+        lambda of: of.tokens > 0 and of.cache_read / of.tokens < 0.10,
+    "Blended variable $/MTok is high: route low-complexity jobs to cheaper models/providers via policy rules.":
+        lambda of: of.tokens > 0 and of.variable / (of.tokens / MTOK) > 12.0,
+    "Subscriptions dominate monthly cost (>70%): consolidate seats/plans or increase utilization with shared routing.":
+        lambda of: of.dollars > 0 and of.fees / of.dollars > 0.7,
+}  # fmt: skip
+"""What is suggested, and when."""
 
 
 def suggestions(of: _Sum) -> list[str]:
-    """Return the suggestions that follow from the figures, in the producer's words and order."""
-    tips = []
-    if of.tokens:
-        if of.tool_tokens / of.tokens > TOOL_TIP[1]:
-            tips.append(TOOL_TIP[0])
-        if of.cache_read / of.tokens < CACHE_TIP[1]:
-            tips.append(CACHE_TIP[0])
-        if of.variable / (of.tokens / MTOK) > DEAR_TIP[1]:
-            tips.append(DEAR_TIP[0])
-    if of.dollars > 0 and of.fees / of.dollars > FEE_TIP[1]:
-        tips.append(FEE_TIP[0])
-    return tips or [NO_TIP]
+    """Return the suggestions that follow from the figures, in the producer's order."""
+    return [words for words, follows in _TIPS.items() if follows(of)] or [NO_TIP]
 
 
 def rounded(number: float, digits: int) -> float:
