@@ -30,6 +30,9 @@ TURN, EVENT, WRITE, COMPACT = "conversation.append", "conversation.event", "file
 """The structural types of the kind; `conversation.compact` is a draft's."""
 LEGACY_TAGS = ("Graph", "Path", "Step")
 """Keys around the root of older documents."""
+FIGURES = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+ENVIRONMENT = {"working_dir": "cwd", "vcs_branch": "gitBranch", "vcs_revision": "gitRevision"}
+"""Where the agent worked, and the keys under which a message's metadata has it."""
 _BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graph"\s*:\s*\{[^{}]*\}\s*,\s*"paths"\s*:\s*\[')
 _SESSION_TYPES = (TURN, EVENT, COMPACT)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from schemas.clean import clean, one_line
 from schemas.interchange.json_text import read_line
 from schemas.interchange.toolpath import (
+    FIGURES,
     KIND,
     KIND_1_0,
     SESSION_KIND,
@@ -26,7 +27,7 @@ from schemas.interchange.toolpath import (
     parents_of,
     structural_type,
 )
-from schemas.interchange.toolpath_lineage import in_a_cycle
+from schemas.interchange.toolpath_document import in_a_cycle
 from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointer, schema_findings, shown, verdict_of
 from schemas.values import dict_of, list_of
 from schemas.values import whole as whole_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
 _USAGES = ("token_usage", "attributed_token_usage")
-_FIGURES = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 def validate_toolpath(document: object) -> Verdict:
@@ -245,11 +245,11 @@ def _group(run: list[_Turn], totalled: set[str]) -> Judged:
     total = run[-1].usage("token_usage")
     if total is None:
         elsewhere = "token_usage" in run[-1].said or (isinstance(name, str) and name in totalled)
-        if any(whole_of(share.get(figure)) for share in shares for figure in _FIGURES) and not elsewhere:
+        if any(whole_of(share.get(figure)) for share in shares for figure in FIGURES) and not elsewhere:
             at = next(turn.at for turn in reversed(run) if turn.usage("attributed_token_usage") is not None)
             yield Finding(f"{at}/attributed_token_usage", f"tokens attributed, but {of} has no total"), False
         return
-    for figure in _FIGURES:
+    for figure in FIGURES:
         spent = sum(whole_of(share.get(figure)) or 0 for share in shares)
         whole = whole_of(total.get(figure))
         if whole is not None and spent > max(whole, 0):
@@ -271,7 +271,7 @@ def _is_required(figure: str, total: dict[str, Any]) -> bool:
 
 def _figures(at: str, usage: dict[str, Any]) -> Judged:
     """Figures are whole numbers, and the parts of one are no more than the whole."""
-    for figure in _FIGURES:
+    for figure in FIGURES:
         yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
     for parent, parts in dict_of(usage.get("breakdowns")).items():
         if not isinstance(parts, dict):
@@ -283,9 +283,9 @@ def _figures(at: str, usage: dict[str, Any]) -> Judged:
 
 
 def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Judged:
-    figure = parent if parent in _FIGURES else f"{parent}_tokens"
+    figure = parent if parent in FIGURES else f"{parent}_tokens"
     total = sum(whole_of(parts.get(name)) or 0 for name in parts)
-    if figure not in _FIGURES:
+    if figure not in FIGURES:
         yield Finding(at, f"`{one_line(parent, 40)}` is none of the figures that could be broken down"), False
         return
     whole = whole_of(usage.get(figure))

@@ -36,8 +36,7 @@ from schemas.interchange.toolpath import (
     read_counted,
     structural_type,
 )
-from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
-from schemas.interchange.toolpath_lineage import Branches
+from schemas.interchange.toolpath_document import Branches, StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
 from schemas.provider import HEAD_BYTES, Format, Head, Reading, SavedFormat, beginning
@@ -180,20 +179,13 @@ def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
     return [*calls, (waiting, rest, last)]
 
 
-def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
-    """Return what a total has beyond another one, each figure by itself and never below 0."""
-    return TokenUsage(
-        *(a if a is None or b is None else max(a - b, 0) for a, b in zip(total, known, strict=True)),
-    )
-
-
 def _rest(total: TokenUsage, shares: list[TokenUsage]) -> TokenUsage | None:
     """Return what the shares leave of the total; None where they say more than it has."""
     spent = {name: sum(getattr(share, name) or 0 for share in shares) for name in _SPENT}
     if any(count > (getattr(total, name) or 0) for name, count in spent.items()):
         return None
     thought = sum(_as_known(share, total).reasoning or 0 for share in shares)
-    return more_than(total, TokenUsage(**spent, reasoning=thought))
+    return total.less(TokenUsage(**spent, reasoning=thought))
 
 
 def _as_known(share: TokenUsage, total: TokenUsage) -> TokenUsage:
@@ -391,7 +383,7 @@ class ToolpathParser(RecordParser):
         else:  # a total of the group was said too early
             more = run.total.largest(usage)
             last = run.groups[-1]
-            session.extend_group(last, session.groups.usage[last] + more_than(more, run.total), record)
+            session.extend_group(last, session.groups.usage[last] + more.less(run.total), record)
             run.total = more
             for index in messages:
                 session.join_group(index, last)

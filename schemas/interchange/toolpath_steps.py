@@ -15,7 +15,9 @@ from schemas.interchange.session_data_read import ENDS, read_tool, texts_in
 from schemas.interchange.session_data_usage import tells_own
 from schemas.interchange.toolpath import (
     COMPACT,
+    ENVIRONMENT,
     EVENT,
+    FIGURES,
     TURN,
     WRITE,
     identity_of,
@@ -33,8 +35,6 @@ _TURN_KEYS = frozenset(
     {"type", "role", "text", "thinking", "group_id", "tool_uses", "token_usage", "attributed_token_usage",
      "stop_reason", "delegations", "environment", "model"}
 )  # fmt: skip
-_COUNTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"})
-_ENVIRONMENT = (("working_dir", "cwd"), ("vcs_branch", "gitBranch"), ("vcs_revision", "gitRevision"))
 _MARKED = (
     ("<environment_context>", Kind.CONTEXT, "environment"),
     ("<user_instructions>", Kind.CONTEXT, "instructions"),
@@ -242,7 +242,7 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
     if reason := as_text(said.get("stop_reason")):
         facts["stopReason"] = reason
     environment = dict_of(said.get("environment"))
-    facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
+    facts |= {ours: as_text(environment[key]) for key, ours in ENVIRONMENT.items() if as_text(environment.get(key))}
     if attributed := dict_of(said.get("attributed_token_usage")):
         facts["attributed"] = attributed
     total = dict_of(said.get("token_usage"))
@@ -265,7 +265,7 @@ def _untold(usage: Data) -> dict[str, int]:
 
 def _beyond(usage: Data) -> Data:
     """Return what a total says beside the figures that are counted."""
-    fields = {key: value for key, value in usage.items() if key not in _COUNTED}
+    fields = {key: value for key, value in usage.items() if key not in FIGURES}
     parts = dict_of(fields.pop("breakdowns", None))
     rest = {name: part for name, part in parts.items() if name != "output" or dict_of(part).keys() - {"reasoning"}}
     return fields | ({"breakdowns": rest} if rest else {})

@@ -17,7 +17,7 @@ from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
 from schemas.interchange.session_data_write import Names
-from schemas.interchange.toolpath import EVENT, counted, source_name, told_of
+from schemas.interchange.toolpath import ENVIRONMENT, EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.published import published_of
@@ -34,7 +34,6 @@ _CONTEXT = frozenset({Kind.CONTEXT})
 _CHUNK = 1 << 20
 _NAMED = frozenset({Kind.ERROR, Kind.COMPACTION, Kind.INTERRUPT, Kind.OUTPUT})
 """Kinds of events that are called so, whatever the agent calls its record."""
-_ENVIRONMENT = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevision", "vcs_revision"))
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
@@ -248,7 +247,7 @@ class Source:
         said = message.metadata
         if message.tool is not None and PLACE in message.tool.input:
             said = {"cwd": message.tool.input[PLACE]} | said
-        return {name: said[key] for key, name in _ENVIRONMENT if isinstance(said.get(key), str)}
+        return {name: said[key] for name, key in ENVIRONMENT.items() if isinstance(said.get(key), str)}
 
     def others(self) -> Iterator[Line]:
         """The lines of the session's file that no message and no token figure was made from, in their order."""
