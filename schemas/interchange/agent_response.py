@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_write import Edit, dump, unseen
-from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
+from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.provider import Format, SavedFormat
 from schemas.providers.kit.blocks import arguments_of
@@ -446,12 +446,15 @@ def validate_agent_response(document: object) -> Verdict:
     told: set[str] = set()
 
     def words(error: ValidationError) -> Iterable[Finding]:
-        found = list(_call(error) if error.validator == "oneOf" else explain(error))
         place = pointer(error.absolute_path)
-        told.add(place)
+        told.update((place, pointer(list(error.absolute_path)[:4])))  # also of what is wrong in a tool call
         if error.validator == "required":
             told.update(f"{place}/{key}" for key in cast(list[str], error.validator_value))
-        return found
+        if error.validator == "not":
+            return [Finding(place, "a tool call has `name` or `function`, not both")]
+        if error.validator == "required" and error.validator_value == ["function"]:
+            return [Finding(place, "a tool call needs `name`, or `function` with `name`")]
+        return explain(error)
 
     errors = schema_findings("agent-response", document, words)
     if not isinstance(document, dict):
@@ -471,35 +474,6 @@ def _can_be_graded(message: object) -> bool:
         and message.get("role") == "assistant"
         and any(part.type == "text" and part.text.strip() for part in content_parts(message.get("content")))
     )
-
-
-def _call(error: ValidationError) -> Iterator[Finding]:
-    """Yield the faults of a tool call that is of neither form, or of both."""
-    place, entry = pointer(error.absolute_path), error.instance
-    if not isinstance(entry, dict):
-        yield Finding(place, f"a tool call must be an object, not {kind_of(entry)}")
-        return
-    if not isinstance(entry.get("id", ""), str):
-        yield _no_string(f"{place}/id", entry["id"])
-    function = entry.get("function")
-    if "name" in entry and "function" in entry and tool_name(entry):
-        yield Finding(place, "a tool call has `name` or `function`, not both")
-    elif "name" in entry:
-        if not isinstance(entry["name"], str):
-            yield _no_string(f"{place}/name", entry["name"])
-    elif not isinstance(function, dict):
-        said = "needs `name`, or `function` with `name`" if function is None else "has a `function` that is no object"
-        yield Finding(place, f"a tool call {said}")
-    elif "name" not in function:
-        yield Finding(f"{place}/function", "`name` is missing")
-    elif not isinstance(function["name"], str):
-        yield _no_string(f"{place}/function/name", function["name"])
-    elif entry.get("type", "function") != "function":
-        yield Finding(f"{place}/type", f'`type` of a nested tool call must be "function", not {shown(entry["type"])}')
-
-
-def _no_string(place: str, value: Any) -> Finding:
-    return Finding(place, f"`{place.rpartition('/')[2]}` must be a string, not {kind_of(value)}")
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
