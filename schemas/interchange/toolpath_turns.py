@@ -121,21 +121,14 @@ def accounts_of(source: Source, turns: list[range]) -> tuple[list[Account], Home
 def _units_of(source: Source) -> list[Unit]:
     """The format's groups: rounds, and calls that are of none."""
     session = source.session
-    units: list[Unit] = []
-    rounds: dict[str, Unit] = {}
+    units: dict[str | int, Unit] = {}
     names = Names()
     for call, said in enumerate(session.groups.ids):
         last = session.groups.last[call]
         name = session.rounds.get(call) or (last != NONE and source.round(last)) or ""
-        unit = rounds.get(name)
-        if unit is None:
-            own = "" if source.in_rounds else names.free(said or f"group-{call + 1}")
-            unit = Unit(name or own, [], bool(name))
-            units.append(unit)
-            if name:
-                rounds[name] = unit
-        unit.calls.append(call)
-    return units
+        own = name or ("" if source.in_rounds else names.free(said or f"group-{call + 1}"))
+        units.setdefault(name or call, Unit(own, [], bool(name))).calls.append(call)
+    return list(units.values())
 
 
 def _told_total(session: Session, group: int) -> Data | None:
