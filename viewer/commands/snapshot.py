@@ -12,10 +12,8 @@ import click
 
 from renderers.facts import plural
 from schemas.clean import one_line
-from schemas.interchange.events import EventError, read_events
-from schemas.interchange.events_view import EVENTS
-from schemas.interchange.snapshot import SNAPSHOT
-from schemas.interchange.snapshot_make import Filters, NoEvents, Pricing, TooManyTokens, make_snapshot
+from schemas.interchange.events import EVENTS, EventError, read_events
+from schemas.interchange.snapshot import SNAPSHOT, Filters, NoEvents, Pricing, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, head_of, recognise
 from viewer.exporting import check_not_read, place_of, write_file
 from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
@@ -27,7 +25,7 @@ from viewer.usage.spending import price_book
 if TYPE_CHECKING:
     from schemas.costs.responses import Ledger
     from schemas.interchange.events import Event
-    from schemas.interchange.snapshot_make import Snapshot
+    from schemas.interchange.snapshot import Snapshot
     from viewer.output import Progress
     from viewer.sessions.targets import Target
 
