@@ -1,4 +1,4 @@
-"""Sessions made by hand, for tests of what comes after parsing."""
+"""Sessions made by hand, for tests of what comes after parsing, and what tests ask of sessions that were read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, SpanRole, Tool
+from schemas.opening import family
 from schemas.records import MemoryStore
 from schemas.session import Session
-from schemas.usage import TokenUsage
+from schemas.usage import TokenUsage, total_usage
 
 START = 1_780_000_000.0
 
@@ -110,3 +111,8 @@ def replacing(old: str, new: str) -> Callable[[Any], Any]:
         return [edit(item) for item in value] if isinstance(value, list | tuple) else value
 
     return edit
+
+
+def usage_with_subagents(session: Session) -> TokenUsage | None:
+    """The session's own total and those of all its subagents."""
+    return total_usage(member.usage() for member in family(session))
