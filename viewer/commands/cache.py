@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from renderers.facts import format_cost, format_count, plural
@@ -14,11 +12,8 @@ from viewer.index.library import Library
 from viewer.output import DONE, NO, console, progress, say, table, warn, write_json
 from viewer.sessions.ids import ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made
-from viewer.usage.cache import Breaks
+from viewer.usage.cache import Break, Breaks
 from viewer.usage.sums import some
-
-if TYPE_CHECKING:
-    from viewer.usage.cache import Break
 
 _SHOWN = 40
 """Breaks that are listed where there are many; --json has all."""

@@ -14,9 +14,10 @@ from renderers.terminal.styles import Palette
 from schemas.clean import one_line
 from schemas.diffs import diff_to_json, totals
 from schemas.paths import address_json
+from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.edits.patch import patch_of
-from viewer.edits.session import changes_of
+from viewer.edits.session import Changes, Command, FileChange, changes_of
 from viewer.edits.words import counts, did, notes, shown_name
 from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
 from viewer.sessions.selection import opened, part_at
@@ -24,9 +25,6 @@ from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from schemas.session import Session
-    from viewer.edits.session import Changes, Command, FileChange
 
 
 _LONGEST = 4096

@@ -13,7 +13,9 @@ import click
 
 from renderers.facts import plural
 from renderers.options import MAX_COMMENT, Include
+from renderers.places import Part
 from schemas.opening import OpenError, family, read_subagent
+from schemas.session import Session
 from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
@@ -22,9 +24,7 @@ from viewer.sessions.selection import opened, part_at, say_others, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
-    from renderers.places import Part
     from renderers.redact import Redactor
-    from schemas.session import Session
 
 FORMATS = {
     "markdown": ".md", "html": ".html", "text": ".txt", "json": ".json", "toolpath": ".path.json",

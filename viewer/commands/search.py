@@ -12,18 +12,15 @@ import click
 from renderers.facts import format_age, plural
 from schemas.clean import one_line
 from schemas.paths import address_json
-from viewer.index.find import Find
+from viewer.index.find import Answer, Find, Group, Hit
 from viewer.index.library import Library
 from viewer.index.matching import search_key
-from viewer.index.query import Filter, of_arguments, parse
+from viewer.index.query import Filter, Query, of_arguments, parse
 from viewer.output import DONE, NO, CallError, console, path_text, progress, say, short_path, warn, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from viewer.index.find import Answer, Group, Hit
-    from viewer.index.query import Query
 
 _LIMIT = 200
 

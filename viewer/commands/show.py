@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,14 +12,12 @@ from renderers.options import Include
 from renderers.plain import render
 from schemas.interchange.session_data_write import to_session_data
 from schemas.opening import read_subagent
+from schemas.records import Unreadable
+from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, warn, write_bytes
 from viewer.sessions.selection import opened, part_at, say_others
 from viewer.sessions.targets import Targets
-
-if TYPE_CHECKING:
-    from schemas.records import Unreadable
-    from schemas.session import Session
 
 _COLOR = "Colours: on a terminal (auto, the default), always, or never."
 _NAMED = 5

@@ -6,30 +6,24 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from renderers.facts import plural
 from schemas.clean import one_line
-from schemas.interchange.events import EventError, read_events
+from schemas.costs.responses import Ledger
+from schemas.interchange.events import Event, EventError, read_events
 from schemas.interchange.events_view import EVENTS
 from schemas.interchange.snapshot import SNAPSHOT
-from schemas.interchange.snapshot_make import Filters, NoEvents, Pricing, TooManyTokens, make_snapshot
+from schemas.interchange.snapshot_make import Filters, NoEvents, Pricing, Snapshot, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, head_of, recognise
 from viewer.exporting import check_not_read, place_of, write_file
-from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+from viewer.output import DONE, NO, CallError, Progress, path_text, progress, short_path, warn, write_bytes
 from viewer.sessions.selection import chosen, in_order_made
-from viewer.sessions.targets import given_path
+from viewer.sessions.targets import Target, given_path
 from viewer.usage.events import EventWriter
 from viewer.usage.spending import price_book
-
-if TYPE_CHECKING:
-    from schemas.costs.responses import Ledger
-    from schemas.interchange.events import Event
-    from schemas.interchange.snapshot_make import Snapshot
-    from viewer.output import Progress
-    from viewer.sessions.targets import Target
 
 _NAMED = 8
 """Models without a price that the warning names."""

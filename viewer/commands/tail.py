@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +13,7 @@ from schemas.session import Change, Op
 from schemas.troubles import OpenError
 from viewer.completion import target as target_completion
 from viewer.follow.clock import Hints, call_at_signals
-from viewer.follow.family import FollowSet, Succession, is_twin
+from viewer.follow.family import FollowSet, Source, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
@@ -22,9 +21,6 @@ from viewer.sessions.newest import newest_here
 from viewer.sessions.selection import part_at
 from viewer.sessions.targets import STDIN, Targets
 from viewer.start import open_stream
-
-if TYPE_CHECKING:
-    from viewer.follow.family import Source
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""

@@ -10,6 +10,7 @@ import click
 from renderers.facts import plural, project_name
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
+from schemas.costs.responses import Tally
 from schemas.paths import address_json
 from viewer.commands.list import check_agent
 from viewer.completion import agents
@@ -20,6 +21,7 @@ from viewer.index.library import Library
 from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, write_json
 from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made, up_to_date
+from viewer.sessions.targets import Target
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
 from viewer.usage.report import Report
 from viewer.usage.spending import Spending, price_book
@@ -27,9 +29,6 @@ from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from schemas.costs.responses import Tally
-    from viewer.sessions.targets import Target
 
 _FROM_FILES = ("exchange", "group")
 """What the index does not know."""

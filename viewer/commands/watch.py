@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,13 +19,10 @@ from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, w
 from viewer.start import draw_where_people_look
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
-from viewer.watch.state import Does
+from viewer.watch.state import Does, State
+from viewer.watch.tile import Helper, Tile
 from viewer.watch.tiles import Watch, tiles_now
 from viewer.watch.words import state_words
-
-if TYPE_CHECKING:
-    from viewer.watch.state import State
-    from viewer.watch.tile import Helper, Tile
 
 
 @click.command("watch")

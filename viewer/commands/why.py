@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,15 +16,12 @@ from schemas.clean import one_line
 from schemas.paths import address_json
 from schemas.provider import Problem
 from viewer.edits.history import GitError, repository_of
-from viewer.edits.trace import trace
+from viewer.edits.trace import Origin, TracedLine, trace
 from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.index.library import Library
 from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
-
-if TYPE_CHECKING:
-    from viewer.edits.trace import Origin, TracedLine
 
 _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -21,8 +21,6 @@ from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
 from viewer.edits.session import Command, Edit, Read, Step, put, put_anew, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from schemas.provider import Problem
     from viewer.index.library import Library
 

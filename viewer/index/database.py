@@ -16,10 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
 """What reading values of a damaged database ends in, where SQLite notices nothing."""

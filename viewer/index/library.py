@@ -25,13 +25,12 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.index.database import Row, Store
+from viewer.index.database import Indexed, Row, Store
 from viewer.sessions.freshness import is_live, newest_side, sides_changed
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response, Table
     from schemas.provider import Environment, Problem, SessionFile
-    from viewer.index.database import Indexed
     from viewer.index.fulltext import TextStore
     from viewer.index.summary import Summary
     from viewer.sessions.discover import Found

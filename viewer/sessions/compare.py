@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from renderers.facts import format_count, format_seconds, iso_time, local_time, plural, short_model
 from renderers.places import exchange_names
 from schemas.clean import one_line
-from schemas.costs.responses import Tally, each_once, family, tally
+from schemas.costs.responses import Response, Tally, each_once, family, tally
 from schemas.message import Flag, Kind
 from schemas.opening import read_session
 from schemas.paths import address_json
@@ -20,12 +20,11 @@ from schemas.provider import Problem
 from schemas.session import Session
 from viewer.edits.session import changes_of
 from viewer.sessions.selection import begun_in, exchanges_at, is_begun
+from viewer.sessions.targets import Target
 from viewer.usage.sums import cost_cell
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
-    from schemas.costs.responses import Response
-    from viewer.sessions.targets import Target
 
 _TOOLS = ("read", "search", "write", "shell", "task", "other")
 _FILES = 20

@@ -19,7 +19,7 @@ from schemas.clean import one_line
 from schemas.folders import reason_of
 from schemas.interchange.registry import readers
 from schemas.paths import source_of
-from schemas.provider import Retention
+from schemas.provider import Environment, Provider, Retention
 from schemas.providers import each_provider, providers
 from schemas.troubles import guarded
 from viewer.index.database import size_of
@@ -28,7 +28,6 @@ from viewer.sessions.discover import Place, environment
 from viewer.transcript.clipboard import clipboard_way
 
 if TYPE_CHECKING:
-    from schemas.provider import Environment, Provider
     from viewer.index.library import Library
     from viewer.index.summary import Summary
 

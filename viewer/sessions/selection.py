@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderers.facts import plural
-from renderers.places import find_part, no_such_place
+from renderers.places import Part, find_part, no_such_place
+from schemas.costs.responses import Ledger
 from schemas.opening import OpenError, addresses_in, read_session
+from schemas.session import Session, Subagent
 from schemas.troubles import bug
 from viewer.output import CallError, path_text, progress, warn, warn_of
 from viewer.sessions.freshness import file_state
 from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
-    from renderers.places import Part
-    from schemas.costs.responses import Ledger
-    from schemas.session import Session, Subagent
     from viewer.index.library import Library
 
 

@@ -26,6 +26,7 @@ from schemas.costs.responses import (
 )
 from schemas.message import Flag, Kind
 from schemas.providers import provider_of
+from schemas.session import Session
 from schemas.table import NONE
 from schemas.values import dict_of, text_of
 from viewer.sessions.selection import each_session
@@ -34,7 +35,6 @@ from viewer.usage.spending import Spending
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
-    from schemas.session import Session
     from viewer.index.library import Library
 
 _LEAST, _SHARE = 1024, 10

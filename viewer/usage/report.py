@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderers.facts import format_exact, plural
@@ -10,19 +11,17 @@ from schemas.clean import one_line
 from schemas.costs.responses import Response, Tally, each_once, rounded_cost, tally
 from schemas.json_output import json_bytes
 from schemas.paths import address_json
+from schemas.session import Session
+from schemas.usage import TokenUsage
 from viewer.output import console, say, short_path
 from viewer.sessions.ids import ids_on_this_machine
 from viewer.sessions.selection import each_session, failed, in_order_made, say_others
+from viewer.sessions.targets import Target
 from viewer.usage.spending import Spending, Taken, numbered_prompts
 from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from schemas.costs.prices import Prices
-    from schemas.session import Session
-    from schemas.usage import TokenUsage
-    from viewer.sessions.targets import Target
     from viewer.usage.table import Rows
 
 
