@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from threading import Condition, Event, Thread
 
+from schemas.changes import Seen
 from schemas.opening import OpenError, head_of, recognise
 from schemas.paths import call_path
 from schemas.provider import HEAD_BYTES, NOISE_BYTES
-from schemas.session import Change
 from viewer.cleanup import remove_at_end
 from viewer.follow.follower import Follower
 from viewer.output import CallError
@@ -278,18 +278,19 @@ class StreamFollower(Follower):
         """Tell whether the agent may still write."""
         return not self.finished
 
-    def poll(self) -> list[Change]:
+    def poll(self) -> None:
         """Take what came; when all was taken and no more will come, what waited for its newline."""
         if self.finished:
-            return []
-        over = self.spool.ended  # asked before looking: what came before the end is in the file then
-        # A file that was complete when it was opened need not be looked at again.
-        changes = self.step() if self._whole else super().poll()
-        if over and self.loaded and not changes:
+            return
+        over, seen = self.spool.ended, Seen(self.session)  # before looking: what came until the end is in the file then
+        if self._whole:
+            self.step()  # a file that was complete when it was opened need not be looked at again
+        else:
+            super().poll()
+        if over and self.loaded and not seen.changes(self.session):
             self.finished = True
-            changes = self.finish()
+            self.finish()
         self.trouble = self.trouble or self.spool.trouble
-        return changes
 
 
 def take_terminal() -> bool:
