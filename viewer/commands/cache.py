@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from renderers.facts import format_cost, format_count, plural
+from renderers.facts import format_cost, format_count, plural, some
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
 from viewer.index.library import Library
-from viewer.output import DONE, NO, console, progress, say, table, warn, write_json
+from viewer.output import DONE, NO, Progress, console, say, table, warn, write_json
 from viewer.sessions.ids import ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.cache import Break, Breaks
-from viewer.usage.sums import some
 
 _SHOWN = 40
 """Breaks that are listed where there are many; --json has all."""
@@ -35,7 +34,7 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     What is not told is `unknown`.
     """
     breaks = Breaks(Prices())
-    with progress("reading sessions") as bar:
+    with Progress("reading sessions") as bar:
         if targets:
             breaks.read(*in_order_made(chosen(targets), bar, strict=True), bar, strict=True)
         else:
@@ -86,6 +85,6 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     if len(shown) < len(breaks.found):
         notes.append(f"the {len(shown)} dearest; --json has all")
     if answer["unpriced"]:
-        notes.append(f"no price for {some(answer['unpriced'], 6)}: not in the cost")
+        notes.append(f"no price for {some([one_line(name, 60) for name in answer['unpriced']], 6)}: not in the cost")
     for note in notes:
         say(screen, (note, "dim"))

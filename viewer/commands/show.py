@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from renderers.facts import some
 from renderers.options import Include
 from renderers.plain import render
 from schemas.interchange.session_data_write import to_session_data
@@ -97,6 +98,4 @@ def unreadable_notice(session: Session) -> str:
 def _notice(bad: list[Unreadable], whose: str) -> str:
     if len(bad) == 1:
         return f"line {bad[0].line}{whose} could not be read: {bad[0].reason}"
-    lines = ", ".join(str(one.line) for one in bad[:_NAMED])
-    more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-    return f"{len(bad)} lines{whose} could not be read: {lines}{more}"
+    return f"{len(bad)} lines{whose} could not be read: {some([str(one.line) for one in bad], _NAMED)}"

@@ -43,12 +43,18 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
     """
     if target == STDIN:
         return standard_input(as_json=as_json, follow=True)
-    path, place = _path(target)
+    targets, place = Targets(), ""
+    if target is None:
+        newest = newest_here(targets.found.files, targets.library, Path.cwd())
+        if newest is None:
+            warn("no session of this directory (turnlog list shows those of others)")
+            return NO
+        path = newest.path
+    else:
+        found = targets.resolve(target)
+        path, place = found.path, found.place
     if place and whole:
         raise CallError("tail: --all begins with the first exchange, a place there")
-    if path is None:
-        warn("no session of this directory (turnlog list shows those of others)")
-        return NO
     if sys.stdout.isatty() and not as_json:
         from viewer.screens.run import run_transcript
 
@@ -78,15 +84,6 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     if spool.trouble:
         raise CallError(spool.trouble)
     return DONE
-
-
-def _path(target: str | None) -> tuple[Path | None, str]:
-    targets = Targets()
-    if target is not None:
-        found = targets.resolve(target)
-        return found.path, found.place
-    newest = newest_here(targets.found.files, targets.library, Path.cwd())
-    return None if newest is None else newest.path, ""
 
 
 class _Tail:

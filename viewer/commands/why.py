@@ -19,7 +19,7 @@ from viewer.edits.history import GitError, repository_of
 from viewer.edits.trace import Origin, TracedLine, trace
 from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.index.library import Library
-from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
+from viewer.output import DONE, NO, CallError, Progress, console, path_text, say, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
 
@@ -43,7 +43,7 @@ def command(place: str, as_json: bool) -> int:
     try:
         repository = repository_of(file)
         name = file.relative_to(os.path.realpath(repository.root)).as_posix()
-        with progress("reading sessions") as bar:
+        with Progress("reading sessions") as bar:
             library = Library(texts=True)
             lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:

@@ -158,13 +158,11 @@ class TextStore(Database):
     def sessions(self) -> dict[int, Kept]:
         """Every session, by its number."""
         kept: dict[int, Kept] = {}
-        for sid, path, parent, size, mtime_ns, facts in self.fetch(
-            "SELECT sid, path, parent, size, mtime_ns, facts FROM sessions"
-        ):
+        columns = "sid, path, parent, size, mtime_ns, facts"
+        for sid, path, parent, size, mtime_ns, facts in self.fetch(f"SELECT {columns} FROM sessions"):
             with suppress(ValueError, TypeError):
-                kept[sid] = Kept(
-                    sid, os.fsdecode(path), os.fsdecode(parent or b""), size, mtime_ns, orjson.loads(facts)
-                )
+                names = os.fsdecode(path), os.fsdecode(parent or b"")
+                kept[sid] = Kept(sid, *names, size, mtime_ns, orjson.loads(facts))
         return kept
 
     def counts_of(self, expression: str) -> list[tuple[int, int]]:
@@ -213,11 +211,9 @@ class TextStore(Database):
         names = [(os.fsencode(path),) for path in paths]
 
         def forget(connection: sqlite3.Connection) -> None:
-            for (name,) in names:
-                rows = connection.execute(
-                    "SELECT sid, messages FROM sessions WHERE path = ? OR parent = ?", (name, name)
-                )
-                for sid, messages in rows.fetchall():
+            asked = "SELECT sid, messages FROM sessions WHERE path = ?1 OR parent = ?1"
+            for name in names:
+                for sid, messages in connection.execute(asked, name).fetchall():
                     _drop(connection, sid, messages)
 
         if names:
@@ -337,13 +333,8 @@ class TextStore(Database):
             connection.execute("INSERT OR IGNORE INTO files (root, path) VALUES (?, ?)", (root, path))
         numbers = dict(connection.execute("SELECT path, file FROM files WHERE root = ?", (root,)).fetchall())
         lanes = {row.message: row.lane for row in text.rows}
-        connection.executemany(
-            "INSERT OR REPLACE INTO touches VALUES (?, ?, ?, ?, ?)",
-            [
-                (numbers[t.path], row_of(lanes[t.message], sid, t.message), t.changed, t.added, t.removed)
-                for t in text.touches
-            ],
-        )
+        rows = ((numbers[t.path], row_of(lanes[t.message], sid, t.message), *t[2:]) for t in text.touches)
+        connection.executemany("INSERT OR REPLACE INTO touches VALUES (?, ?, ?, ?, ?)", rows)
 
     def _add_words(self, connection: sqlite3.Connection) -> None:
         """Note the words that are new, without listing all."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from viewer.output import progress
 from viewer.sessions.freshness import is_live
 
 if TYPE_CHECKING:
@@ -106,8 +105,7 @@ def _first(
         if best in looked or library.standing(best) is not None:
             return best
         if len(looked) == _LOOKS:
-            with progress("reading sessions") as bar:
-                library.bring_up_to_date(bar)
+            library.bring_up_to_date()
             looked = set(library.found.files)
             ranks = {file: place for file in library.found.files if file.size and (place := rank(file))}
             continue
