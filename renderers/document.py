@@ -21,7 +21,7 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, Outcome, from_root, headline, summary_of, thinking_line, tool_slice
+from renderers.headline import Headline, Outcome, from_root, headline, lines_in, summary_of, thinking_line, tool_slice
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
@@ -302,17 +302,13 @@ class Document:
             return
         usage = session.exchange_usage(exchange.index)
         ending = [f"exchange: {usage_line(usage, format_exact)}"] if usage is not None else []
-        if self.include.thinking and (withheld := self._withheld(session, exchange)):
+        # A line for each would stand between everything else.
+        flags, chars = session.messages.flags, session.messages.chars
+        messages = session.message_range(exchange.index) if self.include.thinking else ()
+        if withheld := sum(bool(flags[i] & Flag.WITHHELD) and not chars[i] for i in messages):
             ending.append(f"{plural(withheld, 'thinking block')} withheld by the provider")
         if ending:
             yield Facts(" · ".join(ending))
-
-    def _withheld(self, session: Session, exchange: Exchange) -> int:
-        """Return the line that counts thinking which nobody may read: a line for each would stand between everything
-        else.
-        """
-        flags, chars, withheld = session.messages.flags, session.messages.chars, int(Flag.WITHHELD)
-        return sum(bool(flags[i] & withheld) and not chars[i] for i in session.message_range(exchange.index))
 
     def _body(self, session: Session, exchange: Exchange, prefix: str, depth: int) -> Iterator[Piece]:
         flags, opener, withheld = session.messages.flags, int(Flag.OPENER), int(Flag.WITHHELD)
@@ -463,9 +459,10 @@ class Document:
             for image in tool.images:
                 yield Facts(image.text)
         elif tool.text:
-            yield Facts(f"output left out: {plural(_lines(tool.text), 'line')}")
+            yield Facts(f"output left out: {plural(lines_in(tool.text), 'line')}")
         if tool.subagent is not None:
-            yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
+            for subagent in [agent for agent in session.subagents if agent.id == tool.subagent][:1]:
+                yield from self._subagent(subagent, f"{prefix}m{message.index}-", depth)
         yield Close()
 
     def _printed(self, text: str, runs: Sequence[Run], label: str = "") -> Iterator[Piece]:
@@ -480,11 +477,6 @@ class Document:
                 yield Code(text[start:end], label=label, runs=runs_from(runs, start))
 
     # -- subagents -------------------------------------------------------------------------------------------------
-
-    def _called(self, session: Session, agent_id: str, prefix: str, depth: int) -> Iterator[Piece]:
-        subagent = next((agent for agent in session.subagents if agent.id == agent_id), None)
-        if subagent is not None:
-            yield from self._subagent(subagent, prefix, depth)
 
     def _subagent(self, subagent: Subagent, prefix: str, depth: int) -> Iterator[Piece]:
         called, task = (one_line(self._hide(text)) for text in (subagent.name, subagent.description))
@@ -562,14 +554,10 @@ _SIGNS = str.maketrans("", "", ",.?!':;/()-")
 
 
 def _fold(title: str, text: str, kind: str, *pieces: Piece) -> Iterator[Piece]:
-    yield Open(one_line(title), plural(_lines(text), "line"), kind)
+    yield Open(one_line(title), plural(lines_in(text), "line"), kind)
     if text:
         yield from pieces
     yield Close()
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def _subagent_usage(child: Session) -> str:

@@ -18,23 +18,9 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from renderers import document as pieces
 from renderers.changed_words import Spot, changes_in
-from renderers.document import (
-    Close,
-    Code,
-    Document,
-    Fact,
-    Facts,
-    Front,
-    Heading,
-    Items,
-    Mark,
-    Open,
-    Options,
-    Piece,
-    Prompt,
-    Prose,
-)
+from renderers.document import Document, Fact, Options, Piece
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Headline
 from renderers.options import Include
@@ -57,9 +43,9 @@ def render(session: Session, include: Include, **options: Unpack[Options]) -> It
     document = Document(session, include, **options)
     open_section = False
     for piece in document.pieces(headed=True):
-        if isinstance(piece, Front):
+        if isinstance(piece, pieces.Front):
             yield document.written(_head(piece, _outline(document)))
-        elif isinstance(piece, Heading) and piece.level == 2:
+        elif isinstance(piece, pieces.Heading) and piece.level == 2:
             yield f"{'</section>' if open_section else ''}\n<section>\n{document.written(_write(piece))}"
             open_section = True
         else:
@@ -69,34 +55,34 @@ def render(session: Session, include: Include, **options: Unpack[Options]) -> It
 
 def _write(piece: Piece) -> str:
     match piece:
-        case Prose(text):
+        case pieces.Prose(text):
             return f'<div class="text">{_markdown(text, breaks=False)}</div>\n'
-        case Code(text, language, label, runs):
+        case pieces.Code(text, language, label, runs):
             above = f'<p class="label">{_text(label)}</p>' if label else ""
             return above + (_diff(text) if language == "diff" else f"<pre><code>{coloured(text, runs)}</code></pre>\n")
-        case Open(title, ending, kind, line):
+        case pieces.Open(title, ending, kind, line):
             words = f"<b>{_text(line.verb)}</b> {_text(line.object)}" if line else _text(title)
             what = f'<span class="what">{words.rstrip()}</span>'
             end = _outcome(line) if line else _text(ending)
             summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
             return f'<details class="{kind}">{summary}<div class="body">\n'
-        case Close():
+        case pieces.Close():
             return "</div></details>\n"
-        case Facts(text):
+        case pieces.Facts(text):
             return f'<p class="facts">{_text(text)}</p>\n'
-        case Prompt(text):
+        case pieces.Prompt(text):
             return f'<div class="prompt">{_markdown(text, breaks=True)}</div>\n'
-        case Mark(text, bad):
+        case pieces.Mark(text, bad):
             return f'<p class="mark{" bad" if bad else ""}">{"✗ " if bad else ""}{_text(text)}</p>\n'
-        case Heading(text, level, anchor):
+        case pieces.Heading(text, level, anchor):
             return f'<h{level} id="{_text(anchor)}"><a href="#{_text(anchor)}">{_text(text)}</a></h{level}>\n'
-        case Items(rows):
+        case pieces.Items(rows):
             return "<ul>" + "".join(f"<li>{_text(row)}</li>" for row in rows) + "</ul>\n"
-        case Front():
+        case pieces.Front():
             return _head(piece, "")
 
 
-def _head(front: Front, outline: str) -> str:
+def _head(front: pieces.Front, outline: str) -> str:
     rows = "".join(
         f"<div><dt>{_text(name.replace('_', ' '))}</dt><dd>{_text(_fact(fact))}</dd></div>"
         for name, fact in front.facts.items()
@@ -236,15 +222,15 @@ _FLAGS = (("bold", "B"), ("dim", "D"), ("italic", "I"), ("underline", "U"), ("st
 
 def coloured(text: str, runs: Iterable[Run]) -> str:
     """`text` escaped, with a span around each run that is more than plain text."""
-    pieces: list[str] = []
+    out: list[str] = []
     position = 0
     for start, end, sgr in runs:
         attributes = _attributes(sgr)
         if attributes and position <= start < end:
-            pieces.append(_text(text[position:start]))
-            pieces.append(f"<span{attributes}>{_text(text[start:end])}</span>")
+            out.append(_text(text[position:start]))
+            out.append(f"<span{attributes}>{_text(text[start:end])}</span>")
             position = end
-    return "".join((*pieces, _text(text[position:])))
+    return "".join((*out, _text(text[position:])))
 
 
 def _attributes(sgr: Sgr) -> str:

@@ -116,14 +116,12 @@ _TOKEN_AS_USER = re.compile(
 _STOCK = word_set("pass password passwd pwd secret test token user username changeme postgres root admin guest")
 
 
-def _is_drawn_user(user: str) -> bool:
-    return no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user)
-
-
 def _address(raw: bytes, place: int) -> Iterator[Found]:
-    if (named := _TOKEN_AS_USER.match(raw, place)) and _is_drawn_user(decoded(raw, *named.span("s"))):
-        yield Found(*named.span("s"), "token in a URL")
-        return
+    if named := _TOKEN_AS_USER.match(raw, place):
+        user = decoded(raw, *named.span("s"))
+        if no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user):
+            yield Found(*named.span("s"), "token in a URL")
+            return
     match, cut = _ADDRESS.match(raw, place), _ADDRESS_CUT.match(raw, place)
     if match is None or (cut and not slug(decoded(raw, match.end(), cut.end()))):  # its `@` may be in the password
         match = cut

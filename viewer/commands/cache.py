@@ -41,7 +41,7 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
             library = Library()
             library.bring_up_to_date(bar)
             breaks.read_machine(library, bar)
-    breaks.found.sort(key=lambda one: (-one.excess, -one.miss.again))
+    breaks.found.sort(key=lambda one: ((one.read_cost or 0.0) - (one.cost or 0.0), -one.again))
     if as_json:
         write_json(breaks.to_json())
     else:
@@ -62,20 +62,20 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     shown = breaks.found[:_SHOWN]
     ids: dict[str, str] = {}
     if several:
-        marks = {one.miss.row.session.id for one in shown}
+        marks = {one.row.session.id for one in shown}
         ids = short_ids(marks, ids_on_this_machine() | marks)
 
     def called(one: Break) -> str:
-        name, agent = ids.get(one.miss.row.session.id, ""), one.miss.row.agent
+        name, agent = ids.get(one.row.session.id, ""), one.row.agent
         return f"{name} {one_line(agent, 8)} {one.place}".lstrip() if agent else name + one.place
 
     quiet = table([("call", "left"), ("again", "right"), ("cost", "right"), ("a read", "right"), ("cause", "fill")])
     for one in shown:
         cells = ["-" if cost is None else format_cost(cost) for cost in (one.cost, one.read_cost)]
-        quiet.add_row(Text(called(one), "dim"), format_count(one.miss.again), *cells, Text(one.detail))
+        quiet.add_row(Text(called(one), "dim"), format_count(one.again), *cells, Text(one.detail))
     screen.print(quiet)
     screen.print()
-    written = sum(one.miss.again for one in breaks.found if one.miss.row.usage.cache_write)
+    written = sum(one.again for one in breaks.found if one.row.usage.cache_write)
     share = f", {written / breaks.written:.0%} of all cache writes" if written else ""
     costs = f": {format_cost(answer['costUsd'])}, as reads {format_cost(answer['readUsd'])}"
     notes = [

@@ -50,16 +50,9 @@ def _facts(library: Library) -> dict[str, Any]:
     return {
         "path": path_text(library.path),
         "textPath": path_text(library.text_path),
-        "sessions": held.sessions,
-        "subagents": held.subagents,
-        "messages": held.messages,
-        "textCharacters": held.chars,
-        "files": held.files,
-        "deadMessages": held.dead,
+        **held,
         "bytes": size_of(library.path),
         "textBytes": size_of(library.text_path),
-        "sessionBytes": held.size,
-        "builtAt": held.written,
         "missing": [path_text(path) for path in missing],
     }
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from renderers.facts import plural
 from schemas.clean import one_line
 from schemas.interchange.registry import NAMES, check, guess
+from schemas.interchange.verdicts import Finding, Verdict
 from schemas.json_faults import wide_encoding
 from schemas.opening import OpenError, agent_of, head_of
 from viewer.completion import one_of
 from viewer.output import DONE, NO, CallError, path_text, short_path, write_json
 from viewer.sessions.targets import STDIN, all_of_stdin, given_path
-
-if TYPE_CHECKING:
-    from schemas.interchange.verdicts import Finding, Verdict
 
 _PRINTED = 100
 """Findings of a kind that people get to see; `--json` has all."""

@@ -52,15 +52,6 @@ class Source:
 
 
 @dataclass(slots=True)
-class _Still:
-    """A subagent from before: opened only when its file grows."""
-
-    subagent: Subagent
-    size: int
-    depth: int
-
-
-@dataclass(slots=True)
 class FollowSet:
     """The main session and its subagents. A subagent that began before `poll` saw the main session for the first time
     is followed from the place where it then ended, unless `whole` asks for all of it.
@@ -69,7 +60,8 @@ class FollowSet:
     main: Follower
     whole: bool = False
     _sources: dict[Path, Source] = field(default_factory=dict)
-    _still: dict[Path, _Still] = field(default_factory=dict)
+    _still: dict[Path, tuple[Subagent, int, int]] = field(default_factory=dict)
+    """Subagents from before, which are opened only when their files grow: their size then, and how deep they are."""
     _looked: float = 0.0
     _begun: bool = False
 
@@ -115,7 +107,7 @@ class FollowSet:
             self._sources.setdefault(within.path, Source(within, subagent, depth, skip))
         elif path is not None and path not in self._sources and path not in self._still:
             if from_now:
-                self._still[path] = _Still(subagent, file_state(path).size, depth)
+                self._still[path] = subagent, file_state(path).size, depth
             else:
                 self._open(path, subagent, depth)
 
@@ -125,10 +117,10 @@ class FollowSet:
         if now - self._looked < _LOOK_EVERY:
             return
         self._looked = now
-        for path, still in list(self._still.items()):
-            if file_state(path).size > still.size:
+        for path, (subagent, size, depth) in list(self._still.items()):
+            if file_state(path).size > size:
                 del self._still[path]
-                self._open(path, still.subagent, still.depth, max(0, still.size))
+                self._open(path, subagent, depth, max(0, size))
 
     def _open(self, path: Path, subagent: Subagent, depth: int, skip: int = 0) -> None:
         with suppress(OpenError):  # made a moment ago and empty still: the next look finds its first line

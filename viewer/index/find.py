@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from zlib import decompress
 
 from schemas.clean import clean
@@ -37,15 +37,13 @@ from viewer.index.fulltext import (
     tools_in,
     words_with,
 )
+from viewer.index.library import Library
 from viewer.index.matching import words_of
 from viewer.index.query import Query
 from viewer.index.reread import Rereader
 from viewer.index.snippets import snippet_of, snippet_of_message
 from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, text_of_session, touches_of
 from viewer.sessions.freshness import file_state
-
-if TYPE_CHECKING:
-    from viewer.index.library import Library
 
 TITLE = 3
 """The lane of a session's title; its row has the message `MESSAGE`."""

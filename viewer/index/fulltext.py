@@ -68,24 +68,6 @@ class Kept(NamedTuple):
     facts: dict[str, Any]
 
 
-class Holds(NamedTuple):
-    """The contents of the index in figures."""
-
-    sessions: int
-    subagents: int
-    messages: int
-    chars: int
-    """Of their text, as it is searched."""
-    size: int
-    """Bytes of the sessions' files."""
-    files: int
-    """Names of files that were read or changed."""
-    dead: int
-    """Rows that stand for nothing any more."""
-    written: str | None
-    """When it was written last, in UTC."""
-
-
 class TextStore(Database):
     """The database of all text."""
 
@@ -225,8 +207,8 @@ class TextStore(Database):
         """
         held = self.holds()
         sums = "SELECT coalesce(sum(messages), 0) FROM sessions WHERE reader <> ?"
-        old = held.dead + sum(count for (count,) in self.fetch(sums, (self._reader,)))
-        if old > _FEW_DEAD and old * 3 > held.messages:
+        old = held["deadMessages"] + sum(count for (count,) in self.fetch(sums, (self._reader,)))
+        if old > _FEW_DEAD and old * 3 > held["messages"]:
             self.change(_clear)
 
     def add(self, text: SessionText) -> None:
@@ -250,14 +232,23 @@ class TextStore(Database):
         self._new_chars = 0
         self._new_words.clear()
 
-    def holds(self) -> Holds:
-        """Say what is in it."""
+    def holds(self) -> dict[str, Any]:
+        """Say what is in it, by the names of `index --json`: characters of the text as it is searched, bytes of the
+        sessions' files, names of files that were read or changed, rows that stand for nothing any more.
+        """
         sums = "count(*), count(parent), coalesce(sum(messages), 0), coalesce(sum(chars), 0), coalesce(sum(size), 0)"
         count, subagents, messages, chars, size = (self.fetch(f"SELECT {sums} FROM sessions") or [(0,) * 5])[0]
         facts = dict(self.fetch("SELECT name, value FROM facts"))
-        files = (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0]
-        dead, built = facts.get("dead", 0), facts.get("written")
-        return Holds(count - subagents, subagents, messages, chars, size, files, dead, built)
+        return {
+            "sessions": count - subagents,
+            "subagents": subagents,
+            "messages": messages,
+            "textCharacters": chars,
+            "files": (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0],
+            "deadMessages": facts.get("dead", 0),
+            "sessionBytes": size,
+            "builtAt": facts.get("written"),
+        }
 
     def _write(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0

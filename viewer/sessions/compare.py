@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from renderers.facts import format_count, format_seconds, iso_time, local_time, plural, short_model
 from renderers.places import exchange_names
 from schemas.clean import one_line
+from schemas.costs.prices import Prices
 from schemas.costs.responses import Response, Tally, each_once, family, tally
 from schemas.message import Flag, Kind
 from schemas.opening import read_session
@@ -22,9 +23,6 @@ from viewer.edits.session import changes_of
 from viewer.sessions.selection import begun_in, exchanges_at, is_begun
 from viewer.sessions.targets import Target
 from viewer.usage.sums import cost_cell
-
-if TYPE_CHECKING:
-    from schemas.costs.prices import Prices
 
 _TOOLS = ("read", "search", "write", "shell", "task", "other")
 _FILES = 20

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from schemas.provider import SessionFile
-    from viewer.index.library import Library
+from schemas.provider import SessionFile
+from viewer.index.library import Library
+from viewer.sessions.targets import Targets
 
 LEAST = 8
 """Characters: what people know of ids, and random ones differ in."""
@@ -20,8 +19,6 @@ def ids_of(files: Iterable[SessionFile], library: Library) -> set[str]:
 
 def ids_on_this_machine() -> set[str]:
     """The ids of all sessions that discovery finds."""
-    from viewer.sessions.targets import Targets
-
     machine = Targets()
     return ids_of(machine.found.files, machine.library)
 

@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from schemas.costs.responses import Tally
+from schemas.folders import state_of
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.paths import source_of
 from schemas.running import Agent, Status
@@ -123,7 +124,7 @@ class Followed:
         return self.judged and not busy and self._state() == self._seen and now - self._stepped < _REST
 
     def _state(self) -> tuple[object, ...]:
-        return *map(_stamp, self.files_read), self.evidence, self.shared
+        return *map(state_of, self.files_read), self.evidence, self.shared
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
@@ -269,14 +270,6 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     if subagent.path is None or (inner is not None and inner.path == session.path):
         return session.path / f"#{subagent.id}"
     return subagent.path
-
-
-def _stamp(file: str) -> tuple[int, int]:
-    try:
-        stat = os.stat(file)
-    except OSError:
-        return -1, 0
-    return stat.st_size, stat.st_mtime_ns
 
 
 def _may_run(session: Session, subagent: Subagent, recent: bool) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -123,15 +124,19 @@ class Links:
             by_session[one.session].append(one)
         for seat in seats:
             self._state(agent, found[seat.path], by_session[seat.id])
-        if agent.running.opens:
-            self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
+        by_file = {os.fspath(seat.path): found[seat.path] for seat in seats} if agent.running.opens else {}
+        for process in chain(*free, unseen) if by_file else ():
+            for path in self._processes.open_files(process) & by_file.keys():
+                by_file[path].workers = [process]
         for seat in seats:
             holder = next(iter(found[seat.path].workers), None)
             if (group := next((group for group in free if holder in group), None)) is not None:
                 take(group, seat)
         waiting = [seat for seat in seats if not found[seat.path].screens and not found[seat.path].is_registered]
         for group in list(free):
-            values = {value for process in group for value in self._values_below(process, agent)}
+            below = (child for one in group for child in self._processes.below(one.pid) if agent.running.variables)
+            told = [self._variables(child, agent.running) for child in below if not self._is_of(child, agent)]
+            values = frozenset[str]().union(*told)
             named_in = " ".join(process.command for process in group).split()
             for seat in waiting:
                 if values & {seat.id, os.fspath(seat.path)} or seat.id in named_in:
@@ -159,13 +164,6 @@ class Links:
             if found.stated is None or alive:
                 found.stated, found.alive, found.foreign = one, alive, bool(one.pid) and not ours and processes.known
                 found.workers = [process] if process is not None else []
-
-    def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
-        by_file = {os.fspath(seat.path): seat for seat in seats}
-        for group in holders:
-            for process in group:
-                for path in self._processes.open_files(process) & by_file.keys():
-                    found[by_file[path].path].workers = [process]
 
     def _by_directory(self, groups: list[list[Process]], seats: list[Seat]) -> list[tuple[list[Process], Seat]]:
         """Pair processes with sessions of their directory: first those that began together, then each process, the
@@ -213,11 +211,6 @@ class Links:
         if key not in self._kinds:
             self._kinds[key] = command_of(agent).search(process.command) is not None
         return self._kinds[key]
-
-    def _values_below(self, process: Process, agent: Agent) -> Iterator[str]:
-        for child in self._processes.below(process.pid) if agent.running.variables else ():
-            if not self._is_of(child, agent):
-                yield from self._variables(child, agent.running)
 
     def _variables(self, process: Process, running: Running) -> frozenset[str]:
         key = _key(process), running.variables

@@ -17,6 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from renderers.facts import project_name
+from renderers.headline import relative_path
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
 from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
@@ -307,7 +308,7 @@ class Watch:
                 for one in some:
                     beside = [other for other in some if other is not one]
                     others = tuple(_called(other, one) for other in beside)
-                    name, ids = _seen_from(path, one.session.workspace_root), tuple(o.session.id for o in beside)
+                    name, ids = relative_path(path, one.session.workspace_root), tuple(o.session.id for o in beside)
                     shared[one.path].append(Shared(name, others, ids))
         for followed in self._followed.values():
             followed.shared = tuple(sorted(shared[followed.path], key=lambda one: one.path))
@@ -374,11 +375,6 @@ def _called(other: Followed, one: Followed) -> str:
     return (
         name if name and name != project_name(one.session.workspace_root) else other.session.title or other.session.id
     )
-
-
-def _seen_from(path: str, root: str | None) -> str:
-    base = f"{root}{os.sep}" if root else ""
-    return path.removeprefix(base) if base else path
 
 
 def tiles_now(env: Environment | None = None, processes: Path = Path("/proc")) -> list[Tile]:
