@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from renderers.facts import (
     exchange_facts,
@@ -117,23 +117,22 @@ class Items(NamedTuple):
 Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
 
 
-class Options(TypedDict, total=False):
-    """The options of a document that need not be given."""
-
-    redactor: Redactor | None
-    """Replaces secrets, and counts them."""
-    subagents: Load | None
-    """Reads the session of a subagent, which then stands under its call."""
-    part: Part | None
-    """The part of the session that it is of; without it the whole."""
-
-
 class Document:
-    """One session, or a part of it, with its subagents."""
+    """One session, or a `part` of it, with its subagents, which `subagents` reads: each stands under its call. The
+    `redactor` replaces secrets, and counts them.
+    """
 
-    def __init__(self, session: Session, include: Include, **options: Unpack[Options]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        include: Include,
+        *,
+        redactor: Redactor | None = None,
+        subagents: Load | None = None,
+        part: Part | None = None,
+    ) -> None:
         self.session, self.include = session, include
-        self.redactor, self.load, self.part = options.get("redactor"), options.get("subagents"), options.get("part")
+        self.redactor, self.load, self.part = redactor, subagents, part
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:

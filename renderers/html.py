@@ -12,7 +12,7 @@ from functools import cache
 from html import escape as _text
 from importlib.resources import files
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -20,13 +20,11 @@ from markdown_it.token import Token
 
 from renderers import document as pieces
 from renderers.changed_words import Spot, changes_in
-from renderers.document import Document, Fact, Options, Piece
+from renderers.document import Document, Fact, Piece
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Headline
-from renderers.options import Include
 from renderers.surplus import keep_surplus_cells
 from schemas.clean import Run, Sgr
-from schemas.session import Session
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _LIMIT = 1 << 18
@@ -38,9 +36,8 @@ _SCHEME = re.compile(r"[^/?#]*:")
 _CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
 
 
-def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+def render(document: Document) -> Iterator[str]:
     """The page, in pieces."""
-    document = Document(session, include, **options)
     open_section = False
     for piece in document.pieces(headed=True):
         if isinstance(piece, pieces.Front):

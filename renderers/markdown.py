@@ -11,11 +11,10 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Unpack
 
 from renderers import document as pieces
 from renderers.contain import contain, escape, fence, quote
-from renderers.document import Document, Fact, Options, Piece
+from renderers.document import Document, Fact, Piece
 from renderers.options import Include
 from renderers.places import Part
 from renderers.redact import Redactor
@@ -24,9 +23,8 @@ from schemas.session import Session
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
 
-def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+def render(document: Document) -> Iterator[str]:
     """The document, in pieces."""
-    document = Document(session, include, **options)
     yield from _written(document, document.pieces())
 
 

@@ -7,24 +7,21 @@ indent, so no content can look like a prompt or an exchange of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Unpack
 
 from renderers import document as pieces
-from renderers.document import Document, Fact, Options, Piece
+from renderers.document import Document, Fact, Piece
 from renderers.facts import format_count, lacks_line, plural
-from renderers.options import Include
 from renderers.plain_tables import aligned_tables
 from schemas.clean import one_line
-from schemas.session import Session
 
 _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶", "compaction": "≡"}
 
 
-def render(session: Session, include: Include, *, colour: bool = False, **options: Unpack[Options]) -> Iterator[str]:
+def render(document: Document, *, colour: bool = False) -> Iterator[str]:
     """The text, in pieces. With `colour` lines have those of a terminal, each for itself, so that pagers may begin
     anywhere.
     """
-    document, depth = Document(session, include, **options), 0
+    depth = 0
     for piece in document.pieces():
         if isinstance(piece, pieces.Close):
             depth -= 1

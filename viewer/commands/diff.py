@@ -13,7 +13,7 @@ from renderers.terminal.diff import diff_rows
 from renderers.terminal.styles import Palette
 from schemas.clean import one_line
 from schemas.diffs import diff_to_json, totals
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.edits.patch import patch_of
@@ -129,9 +129,7 @@ def _lines(added: int, removed: int) -> Any:
 
 def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
     return {
-        "provider": session.provider,
-        "id": session.id,
-        **address_json(session.path),
+        **session_json(session.provider, session.id, session.path),
         "workspaceRoot": session.workspace_root,
         "place": place or None,
         "files": [_file_object(session, file) for file in changes.files],

@@ -313,6 +313,8 @@ def document(
     # The Markdown, HTML and text writers let their pieces through the redactor's door themselves.
     edit, finish = (redactor.hide, redactor.finish_bytes) if redactor else (None, bytes)
     if form in READ:
+        from renderers.document import Document
+
         if form == "markdown":
             from renderers.markdown import render
         elif form == "html":
@@ -320,7 +322,7 @@ def document(
         else:
             from renderers.plain import render
         load = read_subagent if include.subagents else None
-        yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+        yield from encoded(render(Document(session, include, redactor=redactor, subagents=load, part=part)))
     elif form == "agent-response":
         from schemas.interchange.agent_response_write import LOSSES, to_agent_response
 

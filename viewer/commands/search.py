@@ -11,7 +11,7 @@ import click
 
 from renderers.facts import format_age, plural
 from schemas.clean import one_line
-from schemas.paths import address_json
+from schemas.paths import session_json
 from viewer.index.find import Answer, Find, Group, Hit
 from viewer.index.library import Library
 from viewer.index.matching import search_key
@@ -103,9 +103,7 @@ def _object(group: Group, hit: Hit) -> dict[str, Any]:
     """A row of `search --json`; a title has no message."""
     inside = hit.message >= 0
     return {
-        "provider": group.provider,
-        "id": group.id,
-        **address_json(group.path),
+        **session_json(group.provider, group.id, group.path),
         "exchangeId": f"{group.id}:{hit.exchange}" if inside else None,
         "messageId": hit.id if inside else None,
         "exchange": hit.number,

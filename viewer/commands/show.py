@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from renderers.document import Document
 from renderers.facts import some
 from renderers.options import Include
 from renderers.plain import render
@@ -61,8 +62,8 @@ def print_text(path: Path, place: str = "", include: Include | None = None, *, c
 
     with opened(path) as session:
         part = part_at(session, place)
-        include = include or Include(redact=False)
-        for chunk in encoded(render(session, include, subagents=read_subagent, part=part, colour=colour)):
+        document = Document(session, include or Include(redact=False), subagents=read_subagent, part=part)
+        for chunk in encoded(render(document, colour=colour)):
             write_bytes(chunk)
         if part is None:
             _say_rest(session, path)

@@ -13,7 +13,7 @@ import click
 
 from renderers.facts import iso_time, local_time
 from schemas.clean import one_line
-from schemas.paths import address_json
+from schemas.paths import session_json
 from viewer.follow.clock import call_at_signals
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, write_json
 from viewer.start import draw_where_people_look
@@ -152,9 +152,7 @@ def tile_object(tile: Tile) -> dict[str, Any]:
     state = tile.state
     return {
         "time": iso_time(time.time()),
-        "provider": tile.provider,
-        "id": tile.id,
-        **address_json(tile.path),
+        **session_json(tile.provider, tile.id, tile.path),
         "title": tile.title,
         "workspaceRoot": tile.workspace_root,
         "project": tile.project,

@@ -13,7 +13,7 @@ import click
 
 from renderers.facts import iso_time, local_time, plural
 from schemas.clean import one_line
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.provider import Problem
 from viewer.edits.history import GitError, repository_of
 from viewer.edits.trace import Origin, TracedLine, trace
@@ -154,9 +154,7 @@ def _object(name: str, line: TracedLine) -> dict[str, Any]:
 def _origin_object(origin: Origin) -> dict[str, Any]:
     edit = origin.edit
     return {
-        "provider": origin.provider,
-        "id": origin.id,
-        **address_json(origin.path),
+        **session_json(origin.provider, origin.id, origin.path),
         "place": edit.place,
         "exchangeId": origin.exchange_id,
         "messageId": edit.message,

@@ -150,7 +150,9 @@ class Spool:
                     if self._recognised(since):
                         return
                 self._wait(lines)
-        self._check()
+        if not self.size:
+            raise OpenError(self.path, self.trouble or "nothing came on standard input")
+        recognise(head_of(self.path))
 
     def wait_for_end(self) -> None:
         """Wait until all of it is there. Raises CallError when it could not be copied."""
@@ -194,11 +196,6 @@ class Spool:
                 raise
             return False
         return True
-
-    def _check(self) -> None:
-        if not self.size:
-            raise OpenError(self.path, self.trouble or "nothing came on standard input")
-        recognise(head_of(self.path))
 
     @contextmanager
     def _notice(self) -> Iterator[None]:

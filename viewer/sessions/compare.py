@@ -16,7 +16,7 @@ from schemas.costs.prices import Prices
 from schemas.costs.responses import Response, Tally, each_once, family, tally
 from schemas.message import Flag, Kind
 from schemas.opening import read_session
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.provider import Problem
 from schemas.session import Session
 from viewer.edits.session import changes_of
@@ -78,9 +78,7 @@ class Side:
         """The side as an answer has it."""
         session, own = self.session, self.own.to_json()
         return {
-            "provider": session.provider,
-            "id": session.id,
-            **address_json(session.path),
+            **session_json(session.provider, session.id, session.path),
             "title": session.title,
             "models": [model for model in session.models if model],
             "begunAt": None if self.begun is None else iso_time(self.begun),

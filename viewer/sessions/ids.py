@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from schemas.provider import SessionFile
 from viewer.index.library import Library
-from viewer.sessions.targets import Targets
 
 LEAST = 8
 """Characters: what people know of ids, and random ones differ in."""
@@ -19,6 +18,8 @@ def ids_of(files: Iterable[SessionFile], library: Library) -> set[str]:
 
 def ids_on_this_machine() -> set[str]:
     """The ids of all sessions that discovery finds."""
+    from viewer.sessions.targets import Targets
+
     machine = Targets()
     return ids_of(machine.found.files, machine.library)
 

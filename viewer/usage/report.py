@@ -11,7 +11,7 @@ from renderers.facts import format_exact, plural
 from schemas.clean import one_line
 from schemas.costs.responses import Response, Tally, each_once, rounded_cost, tally
 from schemas.json_output import json_bytes
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.session import Session
 from schemas.usage import TokenUsage
 from viewer.output import console, say, short_path
@@ -123,9 +123,7 @@ def session_object(
 
     exchanges = _by_exchange(session, rows)
     return {
-        "provider": session.provider,
-        "id": session.id,
-        **address_json(address),
+        **session_json(session.provider, session.id, address),
         "usage": figures(session.usage()),
         "usageWithSubagents": figures(with_subagents),
         "exchanges": [

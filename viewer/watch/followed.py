@@ -79,8 +79,6 @@ class Followed:
         self._seen: tuple[object, ...] = ()
         self.has_more = True
         """Whether the last step left something to read or to add up."""
-        self.seat = self._seat()
-        """The facts by which its process is found, as of the last step."""
 
     @property
     def session(self) -> Session:
@@ -102,7 +100,9 @@ class Followed:
         """The time at which it, or a subagent of it, was written last."""
         return max(one.written or 0.0 for one in self.followers if isinstance(one, Follower))
 
-    def _seat(self) -> Seat:
+    @property
+    def seat(self) -> Seat:
+        """The facts by which its process is found."""
         session = self.session
         return Seat(self.path, self.agent, session.id, session.workspace_root, session.created, self.touched)
 
@@ -143,7 +143,7 @@ class Followed:
         self.turn = self._turn(self.follower)
         sources = [path for follower in self.followers for path in follower.sources]
         self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
-        self.has_more, self.seat = not self.loaded, self._seat()
+        self.has_more = not self.loaded
         if self._given is None:
             self._note_files()
             if self.loaded:
