@@ -190,7 +190,7 @@ def test_a_difference_in_output_is_a_block_of_its_own() -> None:
         '<p class="label">move x → y</p><pre class="diff"><code><span class="place">diff --git a/x b/y</span>' in page
     )
     assert '<span class="remove">-f(<mark>1</mark>)</span><span class="add">+f(<mark>2</mark>)</span></code>' in page
-    assert f"*move x → y*\n\n```diff\n{git}\n```\n" in "".join(markdown(hand.session, Include()))
+    assert f"*move x → y*\n\n```diff\n{git}\n```\n" in "".join(markdown(Document(hand.session, Include())))
 
 
 def test_a_secret_that_begins_in_one_difference_and_ends_in_another_is_hidden() -> None:
