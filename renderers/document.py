@@ -22,6 +22,7 @@ from renderers.facts import (
     utc_time,
 )
 from renderers.headline import Headline, Outcome, from_root, headline, lines_in, summary_of, thinking_line, tool_slice
+from renderers.inputs import Code as Code
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
@@ -84,15 +85,6 @@ class Prose(NamedTuple):
     """The agent's text as Markdown."""
 
     text: str
-
-
-class Code(NamedTuple):
-    """Text that is shown exactly as it is; `runs` are the colours a program printed it in."""
-
-    text: str
-    language: str = ""
-    label: str = ""
-    runs: tuple[Run, ...] = ()
 
 
 class Open(NamedTuple):
@@ -443,8 +435,7 @@ class Document:
             yield Code(said)
         if formatted:
             yield Prose(formatted.strip("\n"))
-        for listing in listings:
-            yield Code(listing.text, listing.language, listing.label)
+        yield from listings
         if diff:
             yield Code(diff, "diff")
         if self.include.output:

@@ -64,17 +64,13 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
 
 async def _watch(watch: Watch, printer: _Printer, notices: Notices) -> None:
     """Print changes until a signal comes or the reader of standard output goes away."""
-    stopped = asyncio.Event()
-    call_at_signals(stopped.set)
-    pricing = asyncio.create_task(asyncio.to_thread(load))
     working = asyncio.create_task(_print(watch, printer, notices))
-    stopping = asyncio.create_task(_until_gone(stopped))
-    await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-    for task in (working, stopping, pricing):
+    call_at_signals(working.cancel)
+    beside = [asyncio.create_task(one) for one in (asyncio.to_thread(load), _until_gone(working))]
+    with suppress(asyncio.CancelledError):
+        await working
+    for task in beside:
         task.cancel()
-    for result in await asyncio.gather(working, stopping, return_exceptions=True):
-        if isinstance(result, Exception):
-            raise result
 
 
 async def _print(watch: Watch, printer: _Printer, notices: Notices) -> None:
@@ -87,11 +83,11 @@ async def _print(watch: Watch, printer: _Printer, notices: Notices) -> None:
             warn(noted)
 
 
-async def _until_gone(stopped: asyncio.Event) -> None:
-    """Wait for a signal, or until nobody reads standard output any more."""
-    while not stopped.is_set() and not reader_gone():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stopped.wait(), 1.0)
+async def _until_gone(working: asyncio.Task[None]) -> None:
+    """End the work when nobody reads standard output any more."""
+    while not reader_gone():
+        await asyncio.sleep(1.0)
+    working.cancel()
 
 
 def _to_terminal(text: str) -> None:

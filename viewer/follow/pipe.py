@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Condition, Event, Thread
+from threading import Condition, Thread, Timer
 
 from schemas.changes import Seen
 from schemas.opening import OpenError, head_of, recognise
@@ -200,27 +200,29 @@ class Spool:
     @contextmanager
     def _notice(self) -> Iterator[None]:
         """Say on a terminal what is waited for, once that takes a while; it is wiped away afterwards."""
-        if not sys.stderr.isatty():
-            yield
-            return
-        over = Event()
-        teller = Thread(target=self._tell_patience, args=(over,), name="waiting", daemon=True)
-        teller.start()
+        said = ""
+
+        def write(text: str) -> None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+        def tell() -> None:
+            nonlocal said
+            said = f"turnlog: {'reading' if self.size else 'waiting for'} standard input "
+            write(said)
+
+        teller = Timer(_PATIENCE, tell)
+        teller.daemon = True
+        if on_terminal := sys.stderr.isatty():
+            teller.start()
         try:
             yield
         finally:
-            over.set()
-            teller.join()
-
-    def _tell_patience(self, over: Event) -> None:
-        if over.wait(_PATIENCE):
-            return
-        text = f"turnlog: {'reading' if self.size else 'waiting for'} standard input "
-        sys.stderr.write(text)
-        sys.stderr.flush()
-        over.wait()
-        sys.stderr.write(f"\r{' ' * (len(text) + 2)}\r")  # 2 for the ^C that ends the waiting
-        sys.stderr.flush()
+            teller.cancel()
+            if on_terminal:
+                teller.join()
+            if said:
+                write(f"\r{' ' * (len(said) + 2)}\r")  # 2 for the ^C that ends the waiting
 
 
 def may_be_document(data: bytes) -> bool:

@@ -9,7 +9,7 @@ writes while it streams.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
 from math import inf
@@ -24,6 +24,7 @@ from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
 from schemas.troubles import OpenError, guarded
 from schemas.values import dict_of, list_of, text_of
+from viewer.watch.processes import Process
 
 _EARLY = 0.5
 """Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
@@ -117,12 +118,16 @@ class Turn(NamedTuple):
         return self.over, [(call.title, call.since) for call in self.calls] or self.since
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evidence:
     """The process that works on a session, as far as it is known."""
 
     alive: bool | None = None
     """None where nobody can tell."""
+    workers: list[Process] = field(default_factory=list, compare=False)
+    """The processes whose children run its tools."""
+    screens: list[Process] = field(default_factory=list, compare=False)
+    """Those that draw on its terminal."""
     stopped: bool = False
     silent: bool = False
     """Whether it asks nobody for permission."""
@@ -139,13 +144,16 @@ class Evidence:
     stated: Stated | None = None
     """What the agent says of the session."""
     foreign: bool = False
-    """Whether that process is in another container or on another machine, so that nobody here can look for it."""
+    """Whether the agent names a process in another container or on another machine, which nobody here can look for."""
     begun: float | None = None
     """When it began."""
     gone: float | None = None
     """When it was found gone, where it was seen before."""
-    pids: tuple[int, ...] = ()
-    """The numbers of the processes."""
+
+    @property
+    def is_registered(self) -> bool:
+        """Tell whether the agent names its process."""
+        return self.stated is not None and bool(self.stated.pid)
 
 
 def turn_of(session: Session, agent: Agent) -> Turn:
@@ -221,8 +229,8 @@ def _asked(tool: Tool, title: str, wait: Wait | None) -> tuple[Ask, ...]:
     found = []
     for one in map(dict_of, list_of(given.get("questions")) or [given]) if wait is Wait.QUESTION else ():
         choices = list_of(one.get("options")) or list_of(one.get("choices"))
-        for field in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
-            choices = choices or list_of(dict_of(field).get("enum"))
+        for asked in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
+            choices = choices or list_of(dict_of(asked).get("enum"))
         names = (text_of(choice) or text_of(dict_of(choice).get("label")) for choice in choices)
         if question := text_of(one.get("question")) or text_of(one.get("message")):
             found.append(Ask(one_line(question, _LONGEST), tuple(one_line(name) for name in names if name)))
