@@ -58,21 +58,12 @@ class _Stamp(NamedTuple):
         return self.device, self.inode
 
 
-class _NothingYet:
+class _NothingYet(WholeReading):
     """The reading of a file in which no record is whole yet, so that nothing changes."""
 
-    done = True
-    progress = (0, 0)
-
     def __init__(self, path: Path) -> None:
-        self.session = Session("", "", path, path.stem)
-        self.sources = [path]
-
-    def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Return no changes."""
-        return []
-
-    finish = refresh = step
+        super().__init__(path, Session("", "", path, path.stem))
+        self.done = True
 
 
 class Follower:
@@ -282,12 +273,12 @@ class Follower:
             self._retry = _RETRY
         # Within the clock's grain another write may leave the very same stamp: look again until it has passed.
         self._unsure = any(abs(time.time_ns() - stamp.mtime_ns) < _RACY for stamp in seen.values())
-        if isinstance(reading, WholeReading):
-            self._reread(reading)
-        elif isinstance(reading, LinesReading):
+        if isinstance(reading, LinesReading):
             self._read_lines(reading, before.get(self.path), seen[self.path], back)
             if {**before, self.path: None} != {**seen, self.path: None}:
                 self._refreshed = 0.0
+        elif not self.waiting and isinstance(reading, WholeReading):
+            self._reread(reading)
         elif self._next is None:
             self._start_over()
 
