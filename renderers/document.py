@@ -395,9 +395,7 @@ class Document:
             yield Facts("thinking, withheld by the provider" if withheld else "thinking, empty")
 
     def _joined(self, rows: list[Message]) -> Iterator[Piece]:
-        """Pieces of context that were put into the conversation in one go, folded away together; the list is empty
-        afterwards.
-        """
+        """Context that was put into the conversation in one go, folded away together; the list is empty afterwards."""
         if len(rows) == 1:
             yield from self._aside(rows[0].kind, rows[0].label, rows[0].text)
         elif rows and self.include.context:
@@ -534,9 +532,7 @@ def _short(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a prompt is a short line that reads the same in a heading: nothing in it means anything in
-    Markdown.
-    """
+    """Return whether a prompt is a short line that reads the same in a heading: no Markdown in it."""
     return 0 < len(text) <= _HEADING - 8 and text.replace(" ", "").translate(_SIGNS).isalnum()
 
 

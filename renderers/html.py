@@ -158,9 +158,7 @@ def _diff_line(line: str, spots: list[Spot]) -> str:
 
 
 def _is_place(lines: list[str], at: int) -> bool:
-    """Return whether a line says where the ones below it belong: what Git tells of a file, its two names, or a hunk's
-    lines.
-    """
+    """Return whether a line says where those below belong: what Git tells of a file, its names, or a hunk's lines."""
     if lines[at].startswith("--- "):  # alone, it is a line that went and began with two of them
         return lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
     return lines[at][:1] not in ("", " ", "+", "-", "\\") or (

@@ -18,9 +18,7 @@ _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶"
 
 
 def render(document: Document, *, colour: bool = False) -> Iterator[str]:
-    """The text, in pieces. With `colour` lines have those of a terminal, each for itself, so that pagers may begin
-    anywhere.
-    """
+    """The text, in pieces. With `colour` each line has those of a terminal by itself, so pagers may begin anywhere."""
     depth = 0
     for piece in document.pieces():
         if isinstance(piece, pieces.Close):

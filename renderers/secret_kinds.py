@@ -585,9 +585,7 @@ def _element(raw: bytes, lead_at: int, at: int) -> re.Match[bytes] | None:
 
 
 def _is_set(raw: bytes, lead_at: int) -> bool:
-    """Return whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind
-    it.
-    """
+    """Return whether a command, or a line of a Dockerfile or of C, gives the name that begins there its value."""
     if raw[lead_at - 1 : lead_at] == b":" and (registry := _REGISTRY.search(raw, max(0, lead_at - 110), lead_at)):
         lead_at = registry.start()
     return _SETS.search(raw, max(0, lead_at - 16), lead_at) is not None

@@ -1,6 +1,4 @@
-"""The interface of an agent's provider. One file (or folder) in schemas/providers is one agent; nothing else lists
-them.
-"""
+"""The interface of an agent's provider. One file (or folder) in schemas/providers is one agent; no list names them."""
 
 from __future__ import annotations
 

@@ -121,9 +121,7 @@ def short_path(path: os.PathLike[str] | str) -> str:
 
 
 class Progress:
-    """A bar on a terminal's standard error for the time of a block, drawn once the work has taken a while; elsewhere
-    nothing.
-    """
+    """A bar on a terminal's standard error for the time of a block, drawn once it has taken a while; else nothing."""
 
     _DELAY, _EVERY, _WIDTH = 0.4, 0.1, 30
 

@@ -132,7 +132,7 @@ class Changes:
     def lines(self) -> tuple[int, int] | None:
         """Count the lines that came and those that went; None where no record tells of any."""
         told = any(file.stages for file in self.files)
-        return totals(diff for file in self.files for diff in file.diffs) if told else None
+        return totals([diff for file in self.files for diff in file.diffs]) if told else None
 
 
 class Read(NamedTuple):

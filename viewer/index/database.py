@@ -141,9 +141,7 @@ class Database:
         return True
 
     def give_up(self, error: Exception) -> None:
-        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
-        one.
-        """
+        """Close a database that fails while it is used. A broken one goes, so that the next start makes a new one."""
         self.close()
         at_fault = _is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
         broken = at_fault and remove(self.path)

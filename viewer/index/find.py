@@ -496,7 +496,7 @@ def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
     outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
     counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
     score = _score(*([count(lane) for lane in range(4)] for count in counts))
-    group = _group_of(query, text.facts, text.path, text.parent, text.mtime_ns, len(rows), score)
+    group = _group_of(query, text.facts, text.state.path, text.parent, text.state.mtime_ns, len(rows), score)
     group.rows, group.outright, group.scanned = _in_order(rows, outright), outright, text._replace(rows=[])
     return group
 

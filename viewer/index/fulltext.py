@@ -259,8 +259,8 @@ class TextStore(Database):
     def _take(self, connection: sqlite3.Connection, batch: list[SessionText], families: dict[str, set[bytes]]) -> None:
         rows: list[tuple[int, str]] = []
         for text in batch:
-            sid, known = self._number(connection, text) if text.first else self._parts[text.path]
-            self._parts[text.path] = sid, known
+            sid, known = self._number(connection, text) if text.first else self._parts[text.state.path]
+            self._parts[text.state.path] = sid, known
             if text.start > known:
                 # Another program took away what was there: the session stays unread, and is read whole next time.
                 connection.execute("UPDATE sessions SET messages = 0, state = 0 WHERE sid = ?", (sid,))
@@ -274,8 +274,8 @@ class TextStore(Database):
             chars = sum(len(row.words) for row in text.rows)
             connection.execute("UPDATE sessions SET chars = chars + ? WHERE sid = ?", (chars, sid))
             if text.last:
-                del self._parts[text.path]
-                state = text.size, text.mtime_ns, self._reader, sid
+                del self._parts[text.state.path]
+                state = text.state.size, text.state.mtime_ns, self._reader, sid
                 connection.execute("UPDATE sessions SET size = ?, mtime_ns = ?, reader = ? WHERE sid = ?", state)
         for parent, members in families.items():
             family = "SELECT sid, path, messages FROM sessions WHERE parent = ?"
@@ -295,7 +295,7 @@ class TextStore(Database):
         """The number of a session, and how many of its messages have their rows already. Until its last slice is here
         it is of no size, and read by nobody.
         """
-        name, state = os.fsencode(text.path), state_of(text.columns, text.settled)
+        name, state = os.fsencode(text.state.path), state_of(text.columns, text.settled)
         values = (os.fsencode(text.parent) or None, text.settled, state, json_bytes(text.facts))
         old = connection.execute("SELECT sid, messages, state, reader FROM sessions WHERE path = ?", (name,)).fetchone()
         sid = known = 0

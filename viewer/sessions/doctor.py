@@ -160,9 +160,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def _colours() -> str:
-    """Return the number of colours that its variables promise, whether or not standard output is the terminal right
-    now.
-    """
+    """Return the number of colours that its variables promise, whether or not standard output is the terminal."""
     term = os.environ.get("TERM", "")
     if os.environ.get("NO_COLOR"):
         return "none (NO_COLOR)"

@@ -1,6 +1,4 @@
-"""Sums of responses by what people ask for: which responses are asked for, the rows of an answer, and what is said with
-them.
-"""
+"""Sums of responses by what people ask for: the responses that are asked for, the rows and what is said with them."""
 
 from __future__ import annotations
 

@@ -175,9 +175,7 @@ class Links:
         return pairs
 
     def _groups(self, agent: Agent) -> tuple[list[list[Process]], list[Process]]:
-        """The agent's processes: those that a launcher started together with it; and apart those that have no
-        terminal.
-        """
+        """The agent's processes: those that a launcher started as one; and apart those that have no terminal."""
         own, unseen = dict[int, Process](), list[Process]()
         for process in self._processes:
             if process.state != "Z" and self._is_of(process, agent):
