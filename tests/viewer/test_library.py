@@ -287,7 +287,7 @@ def test_a_bug_that_one_file_brings_to_light_is_that_files_problem(
     assert path == bad
     assert "KeyError" in reason and "\x1b" not in reason
     problems: list[Problem] = []
-    found = [text.path for path in (bad, good) for text, _ in look_through(str(path), parse("answer"), problems)]
+    found = [text.state.path for path in (bad, good) for text, _ in look_through(str(path), parse("answer"), problems)]
     assert found == [str(good)]
     assert [problem.path for problem in problems] == [bad]
 

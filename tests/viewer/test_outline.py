@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
+from textual.events import Resize
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -170,6 +171,17 @@ async def test_it_grows_with_its_session_and_comes_with_the_room() -> None:
         written.write(lambda hand: hand.prompt("one more"))
         await until(pilot, lambda: outline.current == outline.here == 2)
         assert outline.summary == "3 exchanges"
+
+
+async def test_it_has_its_size_though_no_resize_comes() -> None:
+    """Textual's issue 5024: what is mounted while a screen scrolls gets none."""
+    post = Outline.post_message
+    lost = lambda self, message: isinstance(message, Resize) or post(self, message)  # noqa: E731
+    with patch.object(Outline, "post_message", lost):
+        async with transcript(story(2), size=WIDE) as (pilot, _, _):
+            outline = await beside(pilot)
+            await until(pilot, lambda: "prompt number 1" in rows(outline)[2])
+            assert outline.virtual_size.height == 4
 
 
 async def test_only_what_is_in_sight_costs_anything() -> None:

@@ -198,6 +198,12 @@ class Outline(RowList):
             self._go(row * self._lines)
             self.choose()
 
+    def on_mount(self) -> None:
+        """Take the size of the first layout: Textual sends no Resize to what is mounted while the screen scrolls
+        (its issue 5024), as it does for a session that is followed.
+        """
+        self.call_after_refresh(self.on_resize)
+
     def on_resize(self) -> None:
         """Give an exchange as many lines as it needs now."""
         current = self.current
