@@ -75,7 +75,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self.top = self.cursor = _START
         """The first line on the screen, and the line that keys act on."""
         self.mark_hits: Callable[[Strip, int, Drawn, int, Overlay], Strip] | None = None
-        """Marks what is looked for on a line of a message (hits.py)."""
+        """Marks what is looked for on a line of a message (find_bar.py)."""
         self.unread: int | None = None
         """The first message that came since the person last saw the end."""
         self.marked: dict[tuple[int, int], str] = {}
