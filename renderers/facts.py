@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from schemas.clean import one_line
@@ -18,6 +19,8 @@ from schemas.figures import short_model as short_model
 from schemas.message import Kind
 from schemas.session import Lack, Session
 from schemas.usage import TokenUsage
+
+Made = TypeVar("Made")
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -132,24 +135,39 @@ def lacks_line(names: Sequence[str]) -> str:
     return f"source gives no {', '.join(names)}" if names else ""
 
 
-_numbers: WeakKeyDictionary[Session, tuple[tuple[int, int, int], list[int | None]]] = WeakKeyDictionary()
-
-
-def exchange_numbers(session: Session) -> list[int | None]:
-    """The number people call each exchange by; None for the preamble and for what is rewound or inherited. They are
-    kept until the session changes: each prompt that is drawn asks for its own, and there may be thirty thousand.
+def kept_by_session(make: Callable[[Session], Made]) -> Callable[[Session], Made]:
+    """Keep what is made of a session until it changes: each prompt that is drawn asks for it, and there may be thirty
+    thousand.
     """
-    state = len(session.messages), len(session.exchanges), session.revision
-    if (known := _numbers.get(session)) is not None and known[0] == state:
-        return known[1]
+    known: WeakKeyDictionary[Session, tuple[tuple[int, int, int], Made]] = WeakKeyDictionary()
+
+    @wraps(make)
+    def kept(session: Session) -> Made:
+        state = len(session.messages), len(session.exchanges), session.revision
+        if (before := known.get(session)) is None or before[0] != state:
+            before = known[session] = state, make(session)
+        return before[1]
+
+    return kept
+
+
+@kept_by_session
+def exchange_numbers(session: Session) -> list[int | None]:
+    """The number people call each exchange by; None for the preamble and for what is rewound or inherited."""
     numbers: list[int | None] = []
     count = 0
     for exchange in session.exchanges:
         live = exchange.opener is not None and not exchange.rewound and not exchange.inherited
         count += live
         numbers.append(count if live else None)
-    _numbers[session] = state, numbers
     return numbers
+
+
+@kept_by_session
+def exchange_counts(session: Session) -> tuple[int, int]:
+    """Return the number of the last exchange that has one, and how many are rewound."""
+    last = next((number for number in reversed(exchange_numbers(session)) if number is not None), 0)
+    return last, sum(exchange.rewound for exchange in session.exchanges)
 
 
 def exchange_facts(

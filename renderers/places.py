@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from renderers.facts import exchange_numbers, plural
+from renderers.facts import exchange_numbers, kept_by_session, plural
 from schemas.session import Session
 
 _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9})|-(\d{1,9}(?:~\d{1,9})?))?")
@@ -32,6 +32,7 @@ class Part(NamedTuple):
         return range(session.message_range(first).start, session.message_range(last).stop)
 
 
+@kept_by_session
 def exchange_names(session: Session) -> list[str]:
     """Name each exchange as a place does: `3`, `0`, `3~1`."""
     names: list[str] = []
@@ -48,12 +49,10 @@ def exchange_names(session: Session) -> list[str]:
     return names
 
 
-def place_of(session: Session, index: int, names: list[str] | None = None) -> str:
-    """The place of a message; of a message that opens an exchange that of the exchange. `names`: `exchange_names`,
-    where they are at hand.
-    """
+def place_of(session: Session, index: int) -> str:
+    """The place of a message; of a message that opens an exchange that of the exchange."""
     exchange = session.exchanges[session.messages.exchange[index]]
-    name = (names or exchange_names(session))[exchange.index]
+    name = exchange_names(session)[exchange.index]
     return (
         f"#{name}"
         if index == exchange.start and exchange.opener is not None

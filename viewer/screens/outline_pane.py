@@ -18,7 +18,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widgets import Input
 
-from renderers.facts import exchange_numbers, format_age, local_time, plural
+from renderers.facts import exchange_counts, exchange_numbers, format_age, local_time, plural
 from renderers.terminal.rows import crop, width_of
 from schemas.changes import Moves
 from schemas.session import Session
@@ -65,7 +65,6 @@ class Outline(RowList):
         self._keys: list[str] = []
         """The folded prompts, where something was looked for."""
         self._rows: Sequence[int]
-        self._numbers = exchange_numbers(session)
         self._lines = 1
         """The lines of an exchange."""
         self._fill(here)
@@ -75,12 +74,12 @@ class Outline(RowList):
     def replace(self, moves: Moves) -> None:
         """Show the session that took the other one's place."""
         was = self.current
-        self.session, self._numbers, self._keys = moves.new, exchange_numbers(moves.new), []
+        self.session, self._keys = moves.new, []
         self._fill(None if was is None else moves.exchange(was))
 
     def grow(self, exchanges: set[int | None]) -> None:
         """Show the session as it is now; these exchanges changed, or are new."""
-        self._numbers, self._keys = exchange_numbers(self.session), []
+        self._keys = []
         if self._words:
             self._fill(self.current)
         else:
@@ -146,8 +145,8 @@ class Outline(RowList):
     def summary(self) -> str:
         """Say how many exchanges there are, and how many of them are shown."""
         if self._words:
-            return f"{len(self._rows):,} of {len(self._numbers):,}"
-        return plural(next((n for n in reversed(self._numbers) if n is not None), 0), "exchange")
+            return f"{len(self._rows):,} of {len(self.session.exchanges):,}"
+        return plural(exchange_counts(self.session)[0], "exchange")
 
     def choose(self) -> None:
         """Choose the exchange under the cursor."""
@@ -235,7 +234,7 @@ class Outline(RowList):
 
     def _prompt(self, n: int, room: int, *, strong: bool) -> list[Segment]:
         exchange, styles = self.session.exchanges[n], self._styles
-        number, old = self._numbers[n], exchange.rewound or exchange.inherited
+        number, old = exchange_numbers(self.session)[n], exchange.rewound or exchange.inherited
         text = exchange.prompt or ("before the first prompt" if exchange.opener is None else "(empty prompt)")
         if old:
             text = f"{'rewound' if exchange.rewound else 'inherited'}  {text}"

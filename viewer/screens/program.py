@@ -128,7 +128,7 @@ class Program(App[None]):
         if block is not None and block < len(session.messages):
             names = exchange_names(session)
             name = names[session.messages.exchange[block]]
-            message = place_of(session, block, names)
+            message = place_of(session, block)
             places = {"block": message if "." in message else f"{message}.1", "exchange": f"#{name}"}
             places["range"] = f"#{name}-{names[-1]}"
 

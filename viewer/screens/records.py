@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from renderers.facts import cost_fact, format_cost, format_exact, format_size, plural, usage_line
-from renderers.places import exchange_names, place_of
+from renderers.places import place_of
 from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, Spans, wrap
 from renderers.terminal.text import output_rows
@@ -200,9 +200,8 @@ def _money(session: Session, exchange: int) -> Iterator[_Line]:
         return
     some = "" if len(groups) == len(session.exchanges[exchange].groups) else f", of its first {_MOST_CALLS:,} calls"
     yield from _headed(f"What the exchange cost{some}", [kinds])
-    names = exchange_names(session)
     for group, call in calls[:_DEAREST]:
-        place = "" if (last := session.groups.last[group]) == NONE else f"{place_of(session, last, names)}  "
+        place = "" if (last := session.groups.last[group]) == NONE else f"{place_of(session, last)}  "
         cost = "no price" if call.cost is None else format_cost(call.cost)
         yield f"{place}{cost}  {usage_line(call.usage).rpartition(': ')[2]}", _PLAIN
     yield from _and_more(len(calls) - _DEAREST, "call", "calls")

@@ -18,8 +18,8 @@ from textual.content import Content
 from textual.events import Key, Resize
 from textual.screen import Screen
 
-from renderers.facts import local_time
-from renderers.places import exchange_names, find_place, place_of
+from renderers.facts import exchange_counts, exchange_numbers, local_time
+from renderers.places import find_place, place_of
 from schemas.changes import Seen
 from schemas.clean import one_line
 from schemas.session import Change, Op, Session
@@ -115,10 +115,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         self._next_at = ""
         self._hints = Hints()
         self._doing: Doing | None = None
-        self._names: list[str] = []
-        """What each exchange is called in a place."""
-        self._last = self._rewound = 0
-        """The number of the last exchange that has one, and how many are rewound."""
         self._place = OpeningPlace(self._view, place, kept)
         self._jumps = self._place.jumps
         self._stirred = asyncio.Event()
@@ -170,8 +166,9 @@ class TranscriptScreen(Keyed, Screen[None]):
             (await self._find_bar()).begin_with(words)
         if loaded:
             if self._place.wanted and not there:
-                last = f"; its last exchange is #{self._last}" if self._last else ""
-                self._say(f"There is no {self._place.wanted} in this session{last}.")
+                last, _ = exchange_counts(self.session)
+                ends = f"; its last exchange is #{last}" if last else ""
+                self._say(f"There is no {self._place.wanted} in this session{ends}.")
             self._place.loaded()
             if self._begins_with_outline:
                 self._begins_with_outline = False
@@ -361,8 +358,6 @@ class TranscriptScreen(Keyed, Screen[None]):
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._find is not None:
             self._find.session_changed(updated, appended)
-        if updated or is_new:
-            self._names = []  # an exchange that is rewound now has none
         # Of a stream all is new: what comes while a person looks on is not set apart.
         watched = self._stream is not None and self._view.following
         if self._live and appended and not watched:
@@ -467,21 +462,18 @@ class TranscriptScreen(Keyed, Screen[None]):
         if not self._follower.loaded:
             awaited = self._place.awaited
             pieces.append(f"reading on to {awaited} …" if awaited else "reading …")
-        if len(self._names) != len(session.exchanges):  # walked once, not with every key
-            self._names = exchange_names(session)
-            self._last = max((int(name) for name in self._names if name.isdecimal()), default=0)
-            self._rewound = sum(exchange.rewound for exchange in session.exchanges)
-        rewound = f" ({self._rewound} rewound)" if self._rewound else ""
         if session.exchanges and self._has_cursor():
             index = session.messages.exchange[view.cursor.block]
-            place, name = place_of(session, view.cursor.block, self._names), self._exchange_name(index)
+            place, name = place_of(session, view.cursor.block), self._exchange_name(index)
             if name != f"exchange {place[1:]}":
                 pieces.append(place)
-            pieces.append(f"{name} of {self._last}{rewound}" if name.startswith("exchange ") else name)
+            last, rewound = exchange_counts(session)
+            of = f" of {last}{f' ({rewound} rewound)' if rewound else ''}"
+            pieces.append(name + of * name.startswith("exchange "))
         if session.exchanges:
             pieces.append("end" if view.at_end else f"{view.percent} %")
         self._status.right = Content.styled(" · ".join(pieces), "$text-muted")
-        self._prompt.show(self._names)
+        self._prompt.show()
         self._outline.moved()
         self._keys.also = ("subagent",) if self.subagents.is_here else ()
 
@@ -592,9 +584,8 @@ class TranscriptScreen(Keyed, Screen[None]):
         exchange = self.session.exchanges[index]
         if exchange.opener is None:
             return exchange.prompt or "before the first prompt"
-        name = exchange_names(self.session)[index] if len(self._names) <= index else self._names[index]
-        if name.isdecimal():
-            return f"exchange {name}"
+        if (number := exchange_numbers(self.session)[index]) is not None:
+            return f"exchange {number}"
         return "rewound exchange" if exchange.rewound else "inherited exchange"
 
     def _has_cursor(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from textual.content import Content
 from textual.events import Click
 
-from renderers.facts import cost_fact, format_count, lack_names, lacks_line, plural
+from renderers.facts import cost_fact, exchange_numbers, format_count, lack_names, lacks_line, plural
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from schemas.message import Kind
@@ -154,14 +154,14 @@ class PromptLine(TitleBar):
         super().__init__(**options)
         self._view = view
 
-    def show(self, names: list[str]) -> None:
-        """Show what is above the screen now; `names` are those of the exchanges (renderers/places.py)."""
+    def show(self) -> None:
+        """Show what is above the screen now."""
         exchange = self._view.exchange_above
         if exchange is None:
             self.left = Content("")
             return
         known = self._view.session.exchanges[exchange]
-        number = names[exchange] if names[exchange].isdecimal() else "rewound" if known.rewound else "inherited"
+        number = exchange_numbers(self._view.session)[exchange] or ("rewound" if known.rewound else "inherited")
         prompt = known.prompt or "(empty prompt)"
         self.left = Content.assemble((f" ↑ {number}  ", "$accent"), (prompt, "$text-muted"))
 

@@ -206,12 +206,11 @@ class Breaks:
 def _breaks_of(member: Session, rows: list[Response]) -> Iterator[Break]:
     """The breaks of a member, while it is open."""
     groups = dict(zip((id(row) for row in rows if not row.inherited), counted_groups(member), strict=True))
-    names: list[str] = []
     for miss in misses(rows):
-        names = names or exchange_names(member)
         ends = [member.groups.last[groups[id(row)]] for row in (miss.before, miss.row)]
         here = ends[1] if ends[1] != NONE else None
-        miss.place = f"#{names[miss.row.exchange]}" if here is None else place_of(member, here, names)
+        name = exchange_names(member)[miss.row.exchange]
+        miss.place = f"#{name}" if here is None else place_of(member, here)
         miss.cause, miss.detail = _cause(member, miss, ends)
         if miss.cause in _KNOWN or miss.again >= miss.held / _SHARE:
             yield miss

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from renderers.facts import format_exact, plural
 from renderers.headline import headline
-from renderers.places import exchange_names, place_of
+from renderers.places import place_of
 from schemas.clean import one_line
 from schemas.costs.responses import counted_groups
 from schemas.session import Session
@@ -69,13 +69,12 @@ def context_line(session: Session) -> str:
 def addition_lines(session: Session, exchange: int | None = None) -> Iterator[str]:
     """The largest additions to the context in a session, or in an exchange, a line each."""
     rows = additions(session, exchange)
-    names = exchange_names(session)
     for row in rows[:_SHOWN]:
         more = f" and {plural(len(row.messages) - 1, 'more message')}" if len(row.messages) > 1 else ""
         what = _name(session, row.messages[0]) + more if row.messages else "what no message shows"
         what = f"the program's own instructions and tools, {what}" if 0 in row.messages else what
         last = session.groups.last[row.group]
-        yield f"+{format_exact(row.tokens)}  before {place_of(session, last, names)}: {what}"
+        yield f"+{format_exact(row.tokens)}  before {place_of(session, last)}: {what}"
 
 
 def _name(session: Session, index: int) -> str:
