@@ -135,24 +135,18 @@ def acting(screen: Screen[Any]) -> tuple[Widget, str]:
 class FacetLine(ActionLine):
     """A quiet line that says what a list is narrowed by and how it is ordered; a click on it chooses something else."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.pieces: list[tuple[str, str, bool]] = []
-        """Facet, words, and whether they narrow anything."""
+    line: reactive[Content] = reactive(Content(""), layout=True)  # as wide as it is, so that the filter has the rest
 
-    def show(self, pieces: list[tuple[str, str, bool]]) -> None:
-        """Say other words. As wide as they are, so that the filter has the rest."""
-        if pieces != self.pieces:
-            self.pieces = pieces
-            self.refresh(layout=True)
+    def show(self, pieces: Iterable[tuple[str, str, bool]]) -> None:
+        """Say these words, each for a facet, and whether they narrow anything; dots stand between."""
+        words = (
+            clickable(words, "$accent" if narrows else "$text-muted", f"narrow({facet!r})")
+            for facet, words, narrows in pieces
+        )
+        self.line = Content.styled(_DOT, "$text-muted").join(words)
 
     def render(self) -> Content:
-        """Draw them with dots between."""
-        parts = (
-            clickable(words, "$accent" if narrows else "$text-muted", f"narrow({facet!r})")
-            for facet, words, narrows in self.pieces
-        )
-        return Content.styled(_DOT, "$text-muted").join(parts)
+        return self.line
 
 
 def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
