@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
 from schemas.diffs import FileDiff, from_v4a, totals
 from schemas.message import PREVIEW, Tool, ToolStatus
+from schemas.path_hints import shell_text
 from schemas.session import Session
 from schemas.slices import FILE_INPUTS, Slice, shell_slice, slice_of
 from schemas.values import list_of, texts_of
@@ -22,8 +22,6 @@ _OBJECT_LIMIT = 300
 _SIGNS = re.compile(r"^\s*(?:#+|>+|[-*])\s+|\*\*|`")
 _NAMED = 20
 """So many pieces of context are named in a line."""
-_SHELL = re.compile(r"(?:^|[/\\])(?:bash|sh|zsh|dash|ksh|fish|pwsh|powershell|cmd)(?:\.exe)?\Z", re.IGNORECASE)
-_SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
 _FOUND = re.compile(r"^Found (\d+) (?:total )?(file|line|match|occurrence|result)", re.MULTILINE)
 _TELLING = (
     "file_path", "path", "notebook_path", "command", "cmd", "query", "pattern", "url", "description", "subject",
@@ -155,18 +153,6 @@ def from_root(diff: FileDiff, root: str | None) -> FileDiff:
     """The diff with its paths as seen from the workspace."""
     renamed = relative_path(diff.renamed_to, root) if diff.renamed_to else None
     return replace(diff, path=relative_path(diff.path, root), renamed_to=renamed)
-
-
-def shell_text(command: object) -> str:
-    """The command a person would have typed: `ls` for `["bash", "-lc", "ls"]`, quoted where the list needs it."""
-    if isinstance(command, str):
-        return command
-    if not isinstance(command, Sequence) or not all(isinstance(word, str) for word in command):
-        return ""
-    words: list[str] = list(command)
-    if len(words) >= 3 and _SHELL.search(words[0]) and _SHELL_FLAGS.match(words[-2]):
-        return words[-1]
-    return shlex.join(words)
 
 
 def tool_command(tool: Tool) -> str | None:

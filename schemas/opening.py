@@ -15,7 +15,7 @@ from schemas import zst
 from schemas.broken import read_broken
 from schemas.clean import clean, one_line
 from schemas.interchange.registry import check, guess, readers
-from schemas.interchange.toolpath_format import begins_document
+from schemas.interchange.toolpath import begins_document
 from schemas.json_faults import wide_encoding
 from schemas.paths import source_of
 from schemas.provider import HEAD_BYTES, NOISE_BYTES, Foreworded, Head, Keyed, Provider, Reading, beginning, read_head

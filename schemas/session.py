@@ -422,7 +422,7 @@ class Session(Cleaned):
         index = self.groups.append(group_id, exchange.index, usage, span, model)
         exchange.groups.append(index)
         if model:
-            exchange.model = model
+            set_number(exchange, "model", model)
         return index
 
     def extend_group(self, group: int, usage: TokenUsage, record: Record) -> None:

@@ -14,8 +14,16 @@ from renderers import html, markdown, plain
 from renderers.document import Document
 from renderers.options import Include
 from schemas.costs.responses import counted_groups, responses
-from schemas.interchange.events import COUNTERS, EventError, event_line, event_of, read_events, validate_events
-from schemas.interchange.events_view import EVENTS, is_event
+from schemas.interchange.events import (
+    COUNTERS,
+    EVENTS,
+    EventError,
+    event_line,
+    event_of,
+    is_event,
+    read_events,
+    validate_events,
+)
 from schemas.message import Kind
 from schemas.opening import head_of, read_session, recognise
 from schemas.session import Change, Op, Session

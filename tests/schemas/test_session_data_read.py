@@ -211,8 +211,8 @@ def test_a_message_of_many_parts_is_taken_apart_once(monkeypatch):
     parts = [{"type": ("text", "thinking")[n % 2], "text": str(n)} for n in range(500)]
     session = read(USER, {"id": "a", "role": "agent", "content": parts}, {"id": "b", "role": "agent", "content": parts})
     opened = []
-    original = session_data_read._opened
-    monkeypatch.setattr(session_data_read, "_opened", lambda data: opened.append(data) or original(data))
+    original = session_data_read._blocks
+    monkeypatch.setattr(session_data_read, "_blocks", lambda *said: opened.append(said) or original(*said))
     assert [session.message(i).text for i in range(1, 1001)] == [str(n) for n in range(500)] * 2
     assert len(opened) == 2
 

@@ -18,9 +18,9 @@ from renderers.plain import render
 from schemas.costs.price_book import load_book, read_book
 from schemas.interchange import snapshot
 from schemas.interchange.events import Event, read_events
-from schemas.interchange.snapshot import SNAPSHOT, validate_snapshot
-from schemas.interchange.snapshot_make import (
+from schemas.interchange.snapshot import (
     NO_TIP,
+    SNAPSHOT,
     TOP,
     Filters,
     NoEvents,
@@ -28,6 +28,7 @@ from schemas.interchange.snapshot_make import (
     TooManyTokens,
     make_snapshot,
     rounded,
+    validate_snapshot,
 )
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise
 from tests.schemas.mutations import changed_in

@@ -53,8 +53,7 @@ def begun(folder: Path, lines: list[Any]) -> Printed:
 
 def rows_in(reading: Printed) -> list[Rows]:
     """The rows of all runs, those of subagents within them included."""
-    readers = [run.reader for run in reading.parser._runs.values()]
-    return [reader.rows for one in readers for reader in (one, *one.children.values())]
+    return [reader.rows for run in reading.parser._runs.values() for reader in (run, *run.children.values())]
 
 
 def built(session: Session) -> list[tuple[Any, ...]]:

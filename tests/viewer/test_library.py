@@ -23,7 +23,7 @@ from viewer.index.find import look_through
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
 from viewer.index.summary import Summary, index_file, list_object, pack, unpack
-from viewer.widgets.rows import Shelf
+from viewer.widgets.sessions import Shelf
 
 
 def open_library(machine: Machine) -> Library:

@@ -324,7 +324,7 @@ def document(
         load = read_subagent if include.subagents else None
         yield from encoded(render(Document(session, include, redactor=redactor, subagents=load, part=part)))
     elif form == "agent-response":
-        from schemas.interchange.agent_response_write import LOSSES, to_agent_response
+        from schemas.interchange.agent_response import LOSSES, to_agent_response
 
         yield from map(finish, to_agent_response(session, edit=edit, lost=lost))
         _say_losses(say, form, lost, LOSSES)

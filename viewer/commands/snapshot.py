@@ -13,10 +13,8 @@ import click
 from renderers.facts import plural, some
 from schemas.clean import one_line
 from schemas.costs.responses import Ledger
-from schemas.interchange.events import Event, EventError, read_events
-from schemas.interchange.events_view import EVENTS
-from schemas.interchange.snapshot import SNAPSHOT
-from schemas.interchange.snapshot_make import Filters, NoEvents, Pricing, Snapshot, TooManyTokens, make_snapshot
+from schemas.interchange.events import EVENTS, Event, EventError, read_events
+from schemas.interchange.snapshot import SNAPSHOT, Filters, NoEvents, Pricing, Snapshot, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, head_of, recognise
 from viewer.exporting import check_not_read, place_of, write_file
 from viewer.output import DONE, NO, CallError, Progress, path_text, short_path, warn, write_bytes

@@ -43,10 +43,11 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
     if program is not None and not program.strip():
         raise CallError("--exec: which command?")
     if sys.stdout.isatty() and not (as_json or once):
-        from viewer.screens.run import run_watch
-
         draw_where_people_look()
-        run_watch(bell=bell, notify=notify, command=program or "")
+        from viewer.screens.run import run_screen
+        from viewer.screens.watch import WatchScreen
+
+        run_screen(WatchScreen(Watch(), bell=bell, notify=notify, command=program or ""))
         return DONE
     notices = Notices(_to_terminal, bell=bell, notify=notify, command=program or "")
     printer = _Printer(as_json)

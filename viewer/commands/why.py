@@ -60,9 +60,10 @@ def command(place: str, as_json: bool) -> int:
         _print_line(path_text(name), lines[0], _addresses(lines, library))
     elif sys.stdout.isatty():
         draw_where_people_look()
-        from viewer.screens.run import run_trace
+        from viewer.screens.run import run_screen
+        from viewer.screens.trace import TraceScreen
 
-        run_trace(path_text(name), lines, _addresses(lines, library))
+        run_screen(TraceScreen(path_text(name), lines, _addresses(lines, library)))
     else:
         _print_file(lines, _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
