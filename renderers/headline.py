@@ -231,9 +231,13 @@ def _status(tool: Tool) -> list[Outcome]:
     return [Outcome(f"{words} by {tool.denier}" if tool.denier else words, tone)]
 
 
+def lines_in(text: str) -> int:
+    """Count the lines of a text."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
 def _lines(tool: Tool) -> _Facts:
-    text = _printed(tool)
-    count = text.count("\n") + (not text.endswith("\n")) if text else 0
+    count = lines_in(_printed(tool))
     return (Outcome(plural(count, "line"), "plain"),) if count else ()
 
 
@@ -289,16 +293,11 @@ def _patched(tool: Tool) -> list[tuple[str, str]]:
     changes = tool.input.get("changes")
     if isinstance(changes, list):
         named = [change for change in changes if isinstance(change, Mapping) and isinstance(change.get("path"), str)]
-        return [(_kind(change), change["path"]) for change in named]
-    texts = [tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")]
-    return [
-        (diff.operation, diff.path) for diff in from_v4a(next((text for text in texts if isinstance(text, str)), ""))
-    ]
-
-
-def _kind(change: Mapping[str, Any]) -> str:
-    kind = change.get("kind")
-    return str(kind.get("type") if isinstance(kind, Mapping) else kind)
+        kinds = [change.get("kind") for change in named]
+        kinds = [kind.get("type") if isinstance(kind, Mapping) else kind for kind in kinds]
+        return [(str(kind), change["path"]) for kind, change in zip(kinds, named, strict=True)]
+    patch = next(iter(texts_of([tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")])), "")
+    return [(diff.operation, diff.path) for diff in from_v4a(patch)]
 
 
 def _search(tool: Tool, root: str | None) -> _What:

@@ -182,9 +182,7 @@ def rewrites(how: str) -> bool:
 
 
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
-    """Return the directory of a shell tool's command: in the directory that its input names, seen from `cwd`, or in
-    `cwd`.
-    """
+    """Return the directory of a shell tool's command: the one that its input names, seen from `cwd`, or `cwd`."""
     place = next((value for key in _PLACES if isinstance(value := given.get(key), str) and value), None)
     if place is None:
         return cwd
