@@ -149,7 +149,6 @@ class Spent:
         """All tokens in it, as that object counts them."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
-        self._responses: set[int] = set()
 
     def begin_file(self) -> None:
         """Other running totals follow."""
@@ -159,12 +158,6 @@ class Spent:
         """A turn begins, or goes on; it may have no name."""
         if not turn or turn != self.turn:
             self.turn, self._counted, self._number = turn, "", 0 if turn else self._number
-
-    def is_new(self, response: str) -> bool:
-        """Return whether a response was not told exactly before."""
-        known = bool(response) and hash(response) in self._responses
-        self._responses.add(hash(response))
-        return not known
 
     def _name(self, source: str) -> str:
         """A name for the next response, the same in a copy where its turn has a UUID, or where no turn has a name."""
@@ -286,7 +279,7 @@ class Rollout(History):
         return name == self.session.id
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Tell whose a record is; a response that was counted is left out."""
+        """Tell whose a record is."""
         value, owner = record[3], self._owner
         if owner is not None and not self._foreign:
             before = self.copied
@@ -298,9 +291,7 @@ class Rollout(History):
                 self._forget()
             if owner.settled:
                 self._owner = None
-        if value.get("type") != "token_usage_record":
-            return True
-        return self._spent.is_new(text_of(dict_of(value.get("payload")).get("response_id")))
+        return True
 
     def own(self, row: int, kind: int) -> None:
         self._row = row
