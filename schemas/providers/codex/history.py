@@ -219,8 +219,6 @@ class Rollout(History):
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
         self._model, self._goal = "", ("", "")
-        self._place = "", ""
-        """The model and the directory that were told last."""
         self._uses: dict[int, int] = {}
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
@@ -304,7 +302,7 @@ class Rollout(History):
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
-            self._headed, self._place = True, ("", "")
+            self._headed = True
             if not self._meta:
                 self.begin(meta).look(record[3], None)
             yield record, number, facts_of(meta)
@@ -320,9 +318,8 @@ class Rollout(History):
             self._spent.begin_turn(setting.turn)
         changed = bool(setting.model) and self._model not in ("", setting.model)
         self._model = setting.model or self._model
-        if (place := (self._model, setting.cwd)) != self._place:
-            self._place, root = place, "" if self.session.workspace_root else setting.cwd
-            yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
+        root = "" if self.session.workspace_root else setting.cwd
+        yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
         if changed or setting.record:
             yield record, number, setting if changed else Skip(setting.record)
 
