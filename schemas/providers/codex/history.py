@@ -308,10 +308,8 @@ class Rollout(History):
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
                 yield record, number, header
-                return
         elif meta.get("id") == self._meta.get("id"):  # resumed by a newer build
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
-        yield record, number, Skip("session_meta")
 
     def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
@@ -320,8 +318,8 @@ class Rollout(History):
         self._model = setting.model or self._model
         root = "" if self.session.workspace_root else setting.cwd
         yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
-        if changed or setting.record:
-            yield record, number, setting if changed else Skip(setting.record)
+        if changed:
+            yield record, number, setting
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
         """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
@@ -329,11 +327,12 @@ class Rollout(History):
         """
         if say.role == "goal":
             goal, self._goal = self._goal, (say.text, say.label)
-            yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+            if goal != self._goal:
+                yield record, number, as_word(say, Say)
         elif say.role == "mute":
             answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
-            mute = self._in_turn and self._prompted and not answered
-            yield record, number, as_word(say, Say) if mute else Skip("task_complete")
+            if self._in_turn and self._prompted and not answered:
+                yield record, number, as_word(say, Say)
         else:
             say.row = self._row if self._row == self._instructed else -1
             yield record, number, say
@@ -344,12 +343,10 @@ class Rollout(History):
             seconds = border.seconds if self._in_turn else None
             yield record, number, Turn(begins=False, seconds=seconds, failed=border.failed)
             self._in_turn = self._prompted = False
-            return
-        if not (self._in_turn and border.how and border.how == self._spent.turn):
+        elif not (self._in_turn and border.how and border.how == self._spent.turn):
             self._spent.begin_turn(border.how)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
-        yield record, number, Skip("task_started")
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
@@ -481,13 +478,11 @@ class Rollout(History):
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))
-        yield record, number, count or Skip("token_count")
+        if count := self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied)):
+            yield record, number, count
         yield record, number, item
 
     def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
-        if not self.copied and item.thread not in (None, self.session.id):
-            yield record, number, Skip("token_usage_record")
-        else:
+        if self.copied or item.thread in (None, self.session.id):
             count = self._spent.response(item.usage, item.id, item.turn, self.copied or self.session.id)
             yield record, number, count
