@@ -144,9 +144,8 @@ class Spent:
         """The last response of the turn that was counted by a difference, and how many were."""
         self._total: TokenUsage | None = None
         self._said: object = None
-        """The running total, where it was needed, and the object that said it."""
         self._tokens = 0
-        """All tokens in it, as that object counts them."""
+        """The running total, the object that said it, and all tokens in it, as that counts them."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
 
@@ -169,13 +168,13 @@ class Spent:
         said = info.get("total_token_usage")
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen
-        exact = bool(self.turn) and hash(self.turn) in self._exact
-        tokens = as_count(dict_of(said).get("total_tokens"))
-        if exact and tokens is not None:
-            self._total, self._said, self._tokens = None, said, tokens
+        total, tokens = usage_in(said), as_count(dict_of(said).get("total_tokens")) or 0
+        before, known = self._total, self._tokens
+        if total is not None:
+            self._total, self._said, self._tokens = total, said, tokens
+        if self.turn and hash(self.turn) in self._exact:
             return None
-        total, before = usage_in(said), self._total or usage_in(self._said)
-        if total is not None and before is not None and (tokens or 0) >= self._tokens:
+        if total is not None and before is not None and tokens >= known:
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -184,9 +183,7 @@ class Spent:
             else:
                 # Without a running total only equal neighbours can be told for repeats.
                 step, self._last = None if step == self._last else step, step
-        if total is not None:
-            self._total, self._said, self._tokens = total, said, tokens or 0
-        if exact or step is None or not any(step):
+        if step is None or not any(step):
             return None
         name = self._name(source)
         if copied and not UUID.search(name):
