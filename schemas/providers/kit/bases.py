@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -95,10 +96,27 @@ class Document(Source):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
-        from schemas.providers.kit.readings import Documents
+        from schemas.broken import why_unread
+        from schemas.folders import bytes_in
+        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.records import Unreadable, read_document
 
-        make, merged, sides = partial(self.reader, path), partial(self.merged, path), partial(self.sides, path)
-        return Documents(path, make, self.records, merged, sides)
+        def gather() -> Found:
+            raw, faults = path.read_bytes(), list[Unreadable]()
+            if (document := read_document(raw)) is None and (broken := reading.broken(raw)) is not None:
+                document, faults = broken.document, [broken.gap]
+            if not self.records(document):
+                raise OSError(why_unread(raw))
+            sides = {side: bytes_in(side) for side in self.sides(path)}
+            values = [read_document(data) for data in sides.values()]
+            for (side, data), value in zip(sides.items(), values, strict=True):
+                if data and value is None:
+                    name = os.path.relpath(side, path.parent)
+                    faults.append(Unreadable(1, why_unread(data), 0, len(data), name))
+            return Found(self.merged(path, document, values), len(raw), faults)
+
+        reading = Gathered(path, partial(self.reader, path), gather, lambda: [path, *self.sides(path)])
+        return reading
 
 
 class Tree(Source):
