@@ -70,7 +70,7 @@ class Rows:
         """The messages that the record says again."""
         self._keys: set[int] = set() if beside is None else beside._keys
         self._renamed: dict[int, str] = {}
-        self.model = cache(lambda name: self.session.model_index(name))
+        self.model = cache(lambda name: self.session.model_index(name))  # noqa: PLW0108 (another session may take its place)
         """The number of a model's name in the session."""
         self._places: list[tuple[int, str]] = []
         """The messages from which on the agent works in another directory, and those."""

@@ -67,7 +67,7 @@ class Tokens:
         new: Sequence[int] = self._since_last() if closes else range(rows.first, len(session.messages.kind))
         if group < 0:
             model = rows.model(told or self._talk.model)
-            group = known[name] = session.add_group(clean(name), usage, record, model=model, store=rows.store)
+            group = known[name] = session.add_group(name, usage, record, model=model, store=rows.store)
         else:
             before = self._last[1] if self._last[0] == group else groups.usage[group]
             if before != usage and self._agent.recount == "largest":
