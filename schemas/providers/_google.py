@@ -71,7 +71,7 @@ def content_of(content: object) -> Content:
         found.texts.append(content)
         return found
     for part in parts_of(content):
-        call, response, text = (part.get(key) for key in ("functionCall", "functionResponse", "text"))
+        call, response, text = part.get("functionCall"), part.get("functionResponse"), part.get("text")
         if isinstance(response, dict):
             found.responses.append([])
         if found.responses:

@@ -656,19 +656,19 @@ def _read_answer(value: Data, content: object) -> list[Any]:
         begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
         of = f"{name}:thinking" if name else ""
         items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=begun))
-    if said.media or said.text.strip():
-        items.append(Said(Kind.TEXT, said.text, "", model, name, images=said.media))
-        if not isinstance(content, str) and not tokens and said.text.strip() in _ACKNOWLEDGEMENTS:
+    if ((text := said.text) and not text.isspace()) or said.media:
+        items.append(Said(Kind.TEXT, text, "", model, name, images=said.media))
+        if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
             items[-1].kind, items[-1].label = Kind.CONTEXT, "Said by the program for the model"
-    # The tool uses: their records, then those of the content that have none.
-    calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
-    known = {text_of(call.get("id")) for call in calls}
-    # One without an id is told from the records by nothing.
-    calls += [one for one in said.calls if (one["id"] not in known if text_of(one.get("id")) else not calls)]
-    tags = [text_of(call.get("id")) for call in calls]
-    for number, (call, tag) in enumerate(zip(calls, tags, strict=True)):
-        # A name by which it is known again: its id, or its place among those without.
-        items.append(_read_call(call, tag if tag and tag not in tags[:number] else f"#{number}", name, model))
+    if said.calls or value.get("toolCalls"):
+        calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
+        known = {text_of(call.get("id")) for call in calls}
+        # Those in its content count where no record of them is told; one without an id is told from these by nothing.
+        calls += [one for one in said.calls if (one["id"] not in known if text_of(one.get("id")) else not calls)]
+        tags = [text_of(call.get("id")) for call in calls]
+        for number, (call, tag) in enumerate(zip(calls, tags, strict=True)):
+            # A name by which it is known again: its id, or its place among those without.
+            items.append(_read_call(call, tag if tag and tag not in tags[:number] else f"#{number}", name, model))
     if not tokens:
         return items
     if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
