@@ -9,7 +9,7 @@ from typing import Any
 
 NAMES = (
     "session-data", "toolpath", "agent-coding-session-v1.0.0", "agent-coding-session-v1.1.0", "events", "snapshot",
-    "agent-response",
+    "agent-response", "price-book",
 )  # fmt: skip
 """The formats that have one."""
 

@@ -2,23 +2,25 @@
 
 A user's message opens an exchange; an assistant's becomes its thinking, its text and its tool uses, each with the
 result that a tool's message gives it. Metadata, and what the platform warns of, stand at the end.
-It is judged here too; agent_response_write.py writes documents. schemas/documents/agent-response.md.
+A session is written as one a message at a time: a person's words as `user`, the agent's as `assistant`, what the
+program put in as `system`, a tool's result behind its call with the role `tool`; what the format has no place for is
+counted. schemas/documents/agent-response.md.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import orjson
-
 from schemas.clean import as_json, clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
-from schemas.interchange.verdicts import Finding, Verdict, explain, kind_of, pointer, schema_findings, shown
-from schemas.message import Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus
+from schemas.interchange.session_data_write import Edit, dump, unseen
+from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings
+from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.provider import Format, SavedFormat
+from schemas.providers.kit.blocks import arguments_of
 from schemas.reading import DocumentReading
 from schemas.records import Record
 from schemas.session import Session
@@ -76,7 +78,9 @@ def _use(entry: dict[str, Any], name: str) -> Use:
     more = {key: value for key, value in entry.items() if key not in _OF_A_CALL}
     if rest := {key: value for key, value in inner.items() if not taken.get(key)}:
         more["function"] = rest
-    return Use(id_of(entry.get("id")), name, _arguments((entry if whole else inner).get("arguments")), more)
+    said = (entry if whole else inner).get("arguments")
+    given = arguments_of(said) if said is None or isinstance(said, str | dict) else {"input": said}
+    return Use(id_of(entry.get("id")), name, given, more)
 
 
 def _calls(message: dict[str, Any]) -> list[Any]:
@@ -100,50 +104,32 @@ def id_of(value: object) -> str:
     return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _arguments(value: object) -> dict[str, Any]:
-    """Arguments as an object: JSON in a string is read, other text stands under `input`."""
-    if isinstance(value, str):
-        try:
-            said = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            said = None
-        value = said if isinstance(said, dict) else value or None
-    return {} if value is None else value if isinstance(value, dict) else {"input": value}
+def answers_in(messages: list[Any]) -> dict[int, tuple[int, int] | None]:
+    """The call that each tool's message answers, by that one's number: the number of its message, and its place there.
 
-
-class OpenCalls:
-    """The calls that have no answer yet, each a number, in their order."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        """How many there have been."""
-        self._open: dict[int, str] = {}
-        self._of_id: dict[str, list[int]] = {}
-
-    def add(self, name: str, call: int) -> None:
-        """A call with this id, which may be empty."""
-        self.count += 1
-        self._open[call] = name
-        self._of_id.setdefault(name, []).append(call)
-
-    def has(self, name: str) -> bool:
-        """Return whether a call had this id, answered or not."""
-        return name in self._of_id
-
-    def answer(self, message: dict[str, Any]) -> int | None:
-        """The call that a tool's message answers, which has its answer then: the last open one with the id that it
-        names, or, where it names none, the first still open.
-        """
-        if name := id_of(message.get("tool_call_id")):
-            waiting = self._of_id.get(name, [])
-            while waiting and waiting[-1] not in self._open:
-                waiting.pop()
-            call = waiting[-1] if waiting else None
-        else:
-            call = next(iter(self._open), None)
-        if call is not None:
-            del self._open[call]
-        return call
+    It is the last one with the id that the message names of those that have no answer yet or, where it names none, the
+    first of them; None where there is no such call.
+    """
+    answers: dict[int, tuple[int, int] | None] = {}
+    waiting: dict[tuple[int, int], None] = {}
+    of_id: dict[str, list[tuple[int, int]]] = {}
+    for at, message in enumerate(map(dict_of, messages)):
+        if message.get("role") == "assistant":
+            for place, use in enumerate(tool_uses(message)):
+                waiting[at, place] = None
+                of_id.setdefault(use.id, []).append((at, place))
+        elif message.get("role") == "tool":
+            if name := id_of(message.get("tool_call_id")):
+                called = of_id.get(name, [])
+                while called and called[-1] not in waiting:
+                    called.pop()
+                call = called[-1] if called else None
+            else:
+                call = next(iter(waiting), None)
+            answers[at] = call
+            if call is not None:
+                del waiting[call]
+    return answers
 
 
 def _thinking_blocks(message: dict[str, Any]) -> list[Any]:
@@ -212,11 +198,11 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     messages = document.get("messages")
     if messages is not None and not isinstance(messages, list):
         yield "/messages", "`messages` is no list: the platform shows only the final response"
-    calls = OpenCalls()
+    answers, ids = answers_in(list_of(messages)), set[str]()
     for index, message in enumerate(list_of(messages)):
         place = f"/messages/{index}"
         if isinstance(message, dict):
-            yield from _of_message(place, message, calls)
+            yield from _of_message(place, message, answers=answers.get(index) is not None, ids=ids)
         else:
             yield place, "not an object: shown as JSON"
     metadata = document.get("metadata")
@@ -229,7 +215,8 @@ def soft_warnings(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"/metadata/{key}", f"`{key}` is no {'number' if key in _NUMBERS else 'text'}: not shown in its place"
 
 
-def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterator[tuple[str, str]]:
+def _of_message(place: str, message: dict[str, Any], *, answers: bool, ids: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the warnings of a message. `answers`: it answers a call; `ids` are those of the calls before it."""
     role, content = message.get("role"), message.get("content")
     if role not in ROLES:
         yield f"{place}/role", f"`role` is none of {', '.join(ROLES)}"
@@ -241,18 +228,17 @@ def _of_message(place: str, message: dict[str, Any], calls: OpenCalls) -> Iterat
             yield f"{place}/{key}", f"`{key}` is {said}"
     for index, call in enumerate(list_of(message.get("tool_calls"))):
         yield from _of_call(f"{place}/tool_calls/{index}", dict_of(call))
-    for use in tool_uses(message) if role == "assistant" else ():
-        calls.add(use.id, calls.count)
+    if role == "assistant":
+        ids |= {use.id for use in tool_uses(message)}
     for index, block in enumerate(list_of(message.get("thinking"))):
         if not isinstance(dict_of(block).get("text"), str):
             yield f"{place}/thinking/{index}", "a thinking block without `text`: shown as JSON"
     if role == "tool":
-        answers = calls.answer(message) is not None
         if "tool_call_id" not in message:
             first = "taken for the answer to the first open call" if answers else "no call is open: shown by itself"
             yield place, f"a tool's message without `tool_call_id`: {first}"
         elif not answers:
-            known = calls.has(id_of(message["tool_call_id"]))
+            known = id_of(message["tool_call_id"]) in ids
             said = "the call with this id has its answer already" if known else "no call before it has this id"
             yield f"{place}/tool_call_id", f"{said}: shown by itself"
 
@@ -268,39 +254,45 @@ def _of_call(place: str, call: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _records(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The document taken apart: what stands beside the messages, each message, then the pages at the end."""
+    """The document taken apart: what stands beside the messages, each message, a tool's with the call that it answers,
+    then the pages at the end: the final response, unless the transcript ends with it, and notes.
+    """
     messages = list_of(document.get("messages"))
+    rows: dict[int, dict[str, Any]] = {n: {"message": message, "number": n} for n, message in enumerate(messages)}
+    for at, call in answers_in(messages).items():
+        if call is not None:
+            rows[call[0]].setdefault("results", {})[str(call[1])] = rows.pop(at)["message"]
+    head = {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}
+    final = document.get("final_response")  # "null" is what was answered, too
+    text = _joined(content_parts(final if isinstance(final, str | list | dict) else _as_json(final)))
+    spoken = [data for data in map(dict_of, messages) if data.get("role") == "assistant"]
+    last: dict[str, Any] = next((data for data in reversed(spoken) if content_parts(data.get("content"))), {})
+    is_last = bool(last) and text in (_joined(content_parts(last.get("content"))), _result(last)[0])
+    pages = [*([] if is_last else [("", text)]), *_notes(document)]
     return [
-        {"head": {key: value for key, value in document.items() if key != "messages" or not isinstance(value, list)}},
-        *({"message": message, "number": number} for number, message in enumerate(messages)),
-        *({"page": list(page), "id": f"end:{place}"} for place, page in enumerate(_pages(document), len(messages) + 1)),
+        {"head": head, "final": text},
+        *rows.values(),
+        *({"text": said, "label": label, "id": f"end:{n}"} for n, (label, said) in enumerate(pages, len(messages) + 1)),
     ]
 
 
-class _Page(NamedTuple):
-    """A text behind the transcript: the final response, or a note with a label."""
-
-    label: str
-    text: str
-
-
-def _pages(document: dict[str, Any]) -> Iterator[_Page]:
-    """The final response, what will be cut of it, what stands in the messages' place, metadata, soft warnings."""
+def _notes(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The label and the text of each note: what will be cut of the final response, what stands in the messages' place,
+    metadata, soft warnings.
+    """
     final, messages, metadata = (document.get(key) for key in ("final_response", "messages", "metadata"))
-    said = final if isinstance(final, str | list | dict) else _as_json(final)  # "null" is what was answered, too
-    yield _Page("", _joined(content_parts(said)))
     if isinstance(final, str) and len(final) > LONGEST:
-        yield _Page(f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", "")
+        yield f"the platform cuts the final response at about {LONGEST:,} of its {len(final):,} characters", ""
     if messages is not None and not isinstance(messages, list):
-        yield _Page("messages", messages if isinstance(messages, str) else _as_json(messages))
+        yield "messages", messages if isinstance(messages, str) else _as_json(messages)
     if isinstance(metadata, dict):
         names = [*(key for key in FIRST_CLASS if key in metadata), *(key for key in metadata if key not in FIRST_CLASS)]
         if names:
-            yield _Page("metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names))
+            yield "metadata", "\n".join(f"{one_line(key, 100)}: {_fact(metadata[key])}" for key in names)
     elif metadata is not None:
-        yield _Page("metadata", _as_json(metadata))
+        yield "metadata", _as_json(metadata)
     if warnings := [f"{path or 'document'}: {text}" for path, text in soft_warnings(document)]:
-        yield _Page(f"soft warnings: {len(warnings)}", "\n".join(warnings))
+        yield f"soft warnings: {len(warnings)}", "\n".join(warnings)
 
 
 def _fact(value: object) -> str:
@@ -309,8 +301,9 @@ def _fact(value: object) -> str:
     return value if isinstance(value, str) else _as_json(value)
 
 
-def _messages(message: object, number: int) -> list[Message]:
-    """The messages of the session that a message of the document is."""
+def _messages(value: dict[str, Any]) -> list[Message]:
+    """The messages of the session that a message of the document is, tool uses with their results."""
+    message, number, results = value["message"], value["number"], dict_of(value.get("results"))
     data = dict_of(message)
     content, role = data.get("content"), data.get("role")
     parts = content_parts(content) if isinstance(message, dict) else [Part("text", _as_json(message))]
@@ -330,16 +323,27 @@ def _messages(message: object, number: int) -> list[Message]:
             made.append(Message(-1, "", Kind.THINKING, 0, parts=thought, metadata=beside))
         if parts:
             made.append(Message(-1, "", Kind.TEXT, 0, parts=parts, metadata=more))
-        for use in tool_uses(data):
-            tool = Tool(use.name, "unknown", use.id, use.input, status=ToolStatus.PENDING)
-            facts = {"toolCall": use.more} if use.more else {}
-            made.append(Message(-1, "", Kind.TOOL, 0, tool=tool, flags=Flag.PENDING, metadata=facts))
+        for place, use in enumerate(tool_uses(data)):
+            made.append(_tool_use(use, results.get(str(place))))
         made = made or [Message(-1, "", Kind.NOTE, 0, label="empty message")]
     kept = _beside(data)
     for block, one in enumerate(made):
         one.id = f"message-{number}#{block + 1}" if block else f"message-{number}"
         one.metadata = kept | one.metadata
     return made
+
+
+def _tool_use(use: Use, result: dict[str, Any] | None) -> Message:
+    """A tool use with its result; what else is said of the result is the message's."""
+    tool, facts = Tool(use.name, "unknown", use.id, use.input), {"toolCall": use.more} if use.more else {}
+    if result is None:
+        tool.status = ToolStatus.PENDING
+        return Message(-1, "", Kind.TOOL, 0, tool=tool, flags=Flag.PENDING, metadata=facts)
+    tool.text, tool.images = _result(result)
+    tool.output = {"content": tool.text, "is_error": False}
+    if more := {key: value for key, value in result.items() if key not in _OF_A_RESULT}:
+        facts["toolMessage"] = more
+    return Message(-1, "", Kind.TOOL, 0, tool=tool, metadata=facts)
 
 
 class AgentResponseParser(RecordParser):
@@ -350,29 +354,30 @@ class AgentResponseParser(RecordParser):
         self._head: Record | None = None
         self._metadata: dict[str, Any] = {}
         self._model = ""
-        self._calls = OpenCalls()
         self._last = -1
         """The last message that is no note."""
-        self._last_texts: set[str] = set()
 
     def messages(self, value: dict[str, Any]) -> list[Message]:
         """A message of the document, or a page behind it."""
-        if "page" not in value:
-            return _messages(value.get("message"), value.get("number", 0))
-        page = _Page(*value["page"])
-        parts = [Part("text", page.text)] if page.text else []
-        return [Message(-1, value["id"], Kind.NOTE if page.label else Kind.TEXT, 0, label=page.label, parts=parts)]
+        if "message" in value:
+            return _messages(value)
+        label, text = value["label"], value["text"]
+        parts = [Part("text", text)] if text else []
+        return [Message(-1, value["id"], Kind.NOTE if label else Kind.TEXT, 0, label=label, parts=parts)]
 
     def take(self, record: Record) -> None:
-        """Take what stands beside the messages, a message or a page."""
+        """Take what stands beside the messages, a message or a page; the model of what the agent said is the run's."""
         item = record[3]
         if "head" in item:
             self._head = record
             self._take_head(item["head"])
-        elif "page" in item:
-            self._take_page(_Page(*item["page"]), record)
-        else:
-            self._take_message(dict_of(item["message"]), record)
+            return
+        note = bool(item.get("label"))
+        spoken = not note and dict_of(item.get("message", {"role": "assistant"})).get("role") == "assistant"
+        added = self.add(record, self._model if spoken else "")
+        self._last = self._last if note else added[-1]
+        if spoken and self._model:
+            self.session.exchanges[-1].model = self.session.model_index(self._model)
 
     def _take_head(self, head: dict[str, Any]) -> None:
         """Take in the keys beside the messages: what a session has no place for is its metadata."""
@@ -383,44 +388,14 @@ class AgentResponseParser(RecordParser):
         facts |= {key: value for key, value in self._metadata.items() if key not in _TAKEN}
         self.session.metadata |= clean_value(facts)
 
-    def _take_message(self, data: dict[str, Any], record: Record) -> None:
-        session = self.session
-        if data.get("role") == "tool" and (answered := self._calls.answer(data)) is not None:
-            session.spans.extend(session.messages.span[answered], session.add_span(record, SpanRole.RESULT))
-            session.messages.flags[answered] &= ~Flag.PENDING & 0xFFFF
-            session.messages.resize(answered, _result(data)[0])
-            return
-        added = self._add(record, spoken=data.get("role") == "assistant")
-        for index, message in zip(added, self._made(record[3]), strict=True):
-            if message.tool is not None:
-                self._calls.add(message.tool.use_id, index)
-            if message.kind == Kind.TEXT:
-                self._last_texts = {message.text, _result(data)[0]}
-
-    def _add(self, record: Record, *, spoken: bool) -> range:
-        """Append the messages of a record; the model of what the agent said is the run's."""
-        added = self.add(record, self._model if spoken else "")
-        self._last = added[-1]
-        if spoken and self._model:
-            self.session.exchanges[-1].model = self.session.model_index(self._model)
-        return added
-
-    def _take_page(self, page: _Page, record: Record) -> None:
-        if page.label:
-            self.add(record)
-            return
-        if not self.session.live_exchanges:
-            self.session.title = one_line(page.text, 80)
-        if page.text not in self._last_texts:  # else the transcript ends with it
-            self._add(record, spoken=True)
-
     def settle(self) -> Iterable[int]:
         """Count the run's totals as one token group of its last message, and take how long its one exchange took."""
         session = self.session
         if self._head is None:
             return ()
-        if not session.live_exchanges and session.exchanges:
-            session.exchanges[0].prompt = "Response"  # nobody asked, as far as the document says
+        if not session.live_exchanges:  # nobody asked, as far as the document says
+            session.title = one_line(self._head[3]["final"], 80)
+            session.exchanges[0].prompt = "Response"
         usage = TokenUsage(*(as_count(self._metadata.get(f"total_{key}_tokens")) for key in ("input", "output")))
         if usage.total is not None and self._last >= 0:
             model = session.model_index(self._model)
@@ -429,19 +404,6 @@ class AgentResponseParser(RecordParser):
         if len(session.live_exchanges) == 1 and runtime is not None and 0 <= runtime < 1e13:
             session.live_exchanges[0].seconds = runtime / 1000
         return ()
-
-    def __call__(self, session: Session, index: int) -> Message:
-        """The message of a row, a tool use with its result; what else is said of the result is the message's."""
-        message = super().__call__(session, index)
-        results = session.message_spans(index)[1:]
-        if message.tool is not None and results:
-            said = dict_of(session.record(results[0]).get("message"))
-            text, images = _result(said)
-            output = {"content": text, "is_error": False}
-            message.tool = replace(message.tool, text=text, images=images, output=output, status=ToolStatus.OK)
-            if more := {key: value for key, value in said.items() if key not in _OF_A_RESULT}:
-                message.metadata["toolMessage"] = more
-        return message
 
 
 def _joined(parts: Iterable[Part]) -> str:
@@ -484,12 +446,15 @@ def validate_agent_response(document: object) -> Verdict:
     told: set[str] = set()
 
     def words(error: ValidationError) -> Iterable[Finding]:
-        found = list(_call(error) if error.validator == "oneOf" else explain(error))
         place = pointer(error.absolute_path)
-        told.add(place)
+        told.update((place, pointer(list(error.absolute_path)[:4])))  # also of what is wrong in a tool call
         if error.validator == "required":
             told.update(f"{place}/{key}" for key in cast(list[str], error.validator_value))
-        return found
+        if error.validator == "not":
+            return [Finding(place, "a tool call has `name` or `function`, not both")]
+        if error.validator == "required" and error.validator_value == ["function"]:
+            return [Finding(place, "a tool call needs `name`, or `function` with `name`")]
+        return explain(error)
 
     errors = schema_findings("agent-response", document, words)
     if not isinstance(document, dict):
@@ -511,30 +476,146 @@ def _can_be_graded(message: object) -> bool:
     )
 
 
-def _call(error: ValidationError) -> Iterator[Finding]:
-    """Yield the faults of a tool call that is of neither form, or of both."""
-    place, entry = pointer(error.absolute_path), error.instance
-    if not isinstance(entry, dict):
-        yield Finding(place, f"a tool call must be an object, not {kind_of(entry)}")
-        return
-    if not isinstance(entry.get("id", ""), str):
-        yield _no_string(f"{place}/id", entry["id"])
-    function = entry.get("function")
-    if "name" in entry and "function" in entry and tool_name(entry):
-        yield Finding(place, "a tool call has `name` or `function`, not both")
-    elif "name" in entry:
-        if not isinstance(entry["name"], str):
-            yield _no_string(f"{place}/name", entry["name"])
-    elif not isinstance(function, dict):
-        said = "needs `name`, or `function` with `name`" if function is None else "has a `function` that is no object"
-        yield Finding(place, f"a tool call {said}")
-    elif "name" not in function:
-        yield Finding(f"{place}/function", "`name` is missing")
-    elif not isinstance(function["name"], str):
-        yield _no_string(f"{place}/function/name", function["name"])
-    elif entry.get("type", "function") != "function":
-        yield Finding(f"{place}/type", f'`type` of a nested tool call must be "function", not {shown(entry["type"])}')
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def _no_string(place: str, value: Any) -> Finding:
-    return Finding(place, f"`{place.rpartition('/')[2]}` must be a string, not {kind_of(value)}")
+LOSSES = {
+    "image": "named, not included",
+    "coloured run": "shown plain",
+    "diff": "left out, but for what the tool was called with",
+    "note": "left out, being no part of the talk",
+    "empty message": "left out",
+    "rewound message": "left out",
+    "subagent session": "left out: the format holds one run",
+    "inherited response": "left out, with its tokens",
+    "hidden record": "left out, only counted",
+    "unknown record": "left out, only counted",
+    "token figure": "kept in the totals only",
+    "fact": "left out: times, ids, models, outcomes and the like have no place",
+}
+"""What the format cannot hold; and what became of it."""
+NO_ANSWER = "(the agent gave no final answer)"
+"""Stands where the platform wants words and there are none."""
+
+
+def to_agent_response(
+    session: Session, *, edit: Edit | None = None, lost: Counter[str] | None = None
+) -> Iterator[bytes]:
+    """The document in pieces, a message a line; joined they are one JSON object and a newline.
+
+    `edit` is applied to every part of it. `lost` counts what is not in it.
+    """
+    lost = Counter() if lost is None else lost
+    _count_beside(session, lost)
+    yield dump({"final_response": _final(session), "metadata": _metadata(session)}, edit)[:-1] + b',"messages":['
+    lead = b"\n"
+    for index in _told(session):
+        message = session.message(index)
+        _count(message, lost)
+        for written in _written(message, lost):
+            yield lead + dump(written, edit)
+            lead = b",\n"
+    yield b"\n]}\n"
+
+
+def _told(session: Session) -> Iterator[int]:
+    """The messages that no rewind took back."""
+    return (index for index, flags in enumerate(session.messages.flags) if not flags & Flag.REWOUND)
+
+
+def _count_beside(session: Session, lost: Counter[str]) -> None:
+    """Count what of a session stands in none of its messages."""
+    lost["hidden record"] += sum(session.hidden.values())
+    lost["unknown record"] += unseen(session)
+    lost["subagent session"] += len(session.subagents)
+    lost["inherited response"] += len(session.inherited)
+    lost["rewound message"] += len(session.messages) - sum(1 for _ in _told(session))
+    lost["token figure"] += len(session.groups) if len(session.groups) > 1 else 0
+    facts = (session.title, session.id, session.version, session.workspace_root, session.branch, session.created)
+    lost["fact"] += sum(map(bool, facts)) + max(len(session.models) - 2, 0)
+
+
+def _count(message: Message, lost: Counter[str]) -> None:
+    """Count what of a message has no place in the document."""
+    tool = message.tool
+    lost["image"] += len(message.images)
+    lost["coloured run"] += sum(len(part.runs) for part in message.parts)
+    lost["fact"] += (message.timestamp is not None) + len(message.metadata)
+    if tool is not None:
+        lost["coloured run"] += len(tool.runs)
+        lost["diff"] += len(tool.diffs)
+        outcome = tool.status not in (ToolStatus.OK, ToolStatus.PENDING), tool.exit_code is not None, bool(tool.seconds)
+        lost["fact"] += sum(outcome)
+
+
+def _final(session: Session) -> str:
+    """Return the agent's last text, or `NO_ANSWER`."""
+    for index in reversed(list(_told(session))):
+        if session.messages.kind[index] == Kind.TEXT and (text := session.message(index).text).strip():
+            return text
+    return NO_ANSWER
+
+
+def _metadata(session: Session) -> dict[str, Any]:
+    """The keys that the platform shows in places of their own, beside what else the session's source says of it."""
+    usage = session.usage()
+    took = [exchange.duration for exchange in session.live_exchanges if exchange.duration is not None]
+    facts = {
+        "model": next((session.models[number] for number in reversed(session.messages.model) if number), None),
+        "total_input_tokens": usage.context if usage else None,
+        "total_output_tokens": usage.output if usage else None,
+        "agent_runtime_ms": round(sum(took) * 1000) if took else None,
+    }
+    return session.metadata | {key: value for key, value in facts.items() if value is not None}
+
+
+def _written(message: Message, lost: Counter[str]) -> Iterator[dict[str, Any]]:
+    """The document's messages for one of the session."""
+    content = _content(message.parts)
+    if message.kind in USER_KINDS:
+        yield {"role": "user", "content": content or ""}
+    elif message.tool is not None:
+        yield from _tool(message.tool, message.index)
+    elif message.kind == Kind.NOTE:
+        lost["note"] += 1
+    elif not content and (message.kind in (Kind.TEXT, Kind.THINKING) or not message.label):
+        lost["empty message"] += 1
+    elif message.kind == Kind.THINKING:
+        yield {"role": "assistant", "content": None, "thinking": [_text_part(part) for part in message.parts]}
+    elif message.kind == Kind.TEXT:
+        yield {"role": "assistant", "content": content}
+    else:
+        yield _whose(message) | {"content": content or message.label}
+
+
+def _whose(message: Message) -> dict[str, Any]:
+    """The role of a message that is neither a person's nor the agent's: a tool's, with the call that it names, where
+    its source has it as one and no call was there for it.
+    """
+    if message.kind != Kind.OUTPUT or message.metadata.get("role") != "tool":
+        return {"role": "system"}
+    named = message.metadata.get("tool_call_id")
+    return {"role": "tool"} | ({"tool_call_id": named} if isinstance(named, str) else {})
+
+
+def _content(parts: list[Part]) -> str | list[dict[str, Any]] | None:
+    """A message's text: a string, or parts where there are several."""
+    said = [part for part in parts if part.text]
+    return said[0].text if len(said) == 1 else [_text_part(part) for part in said] or None
+
+
+def _text_part(part: Part) -> dict[str, Any]:
+    """A piece of text. An image's bytes are not kept; what is written is its placeholder."""
+    return {"type": "text", "text": part.text}
+
+
+def _tool(tool: Tool, index: int) -> Iterator[dict[str, Any]]:
+    """A call, and its result: of one that no source tells there is no message, as an empty one would say that there was
+    nothing in it.
+    """
+    name = tool.use_id or f"call-{index}"
+    call = {"id": name, "name": tool.name or "unknown", "arguments": tool.input}
+    yield {"role": "assistant", "content": None, "tool_calls": [call]}
+    if tool.text or tool.output is not None or tool.images:
+        parts = [Part("text", tool.text), *tool.images]
+        yield {"role": "tool", "tool_call_id": name, "content": _content(parts) or ""}

@@ -50,11 +50,13 @@ class RecordParser:
         """Return no changes: nothing lies beside the file."""
         return []
 
-    def add(self, record: Record, model: str = "") -> range:
-        """Append the messages of a record; each that a person typed opens an exchange."""
+    def add(self, record: Record, model: str = "", *, within: bool = False) -> range:
+        """Append the messages of a record; each that a person typed opens an exchange, unless the source has exchanges
+        (`within`), with what is told of them.
+        """
         session, first = self.session, len(self.session.messages)
         for block, message in enumerate(self._made(record[3])):
-            if opens := message.kind in _OPENERS:
+            if opens := not within and message.kind in _OPENERS:
                 session.open_exchange(message.kind, _words(message.parts))
             text = message.text if message.tool is None else message.tool.text
             name, time = key_of(message.id), message.timestamp
@@ -64,7 +66,7 @@ class RecordParser:
             session.messages.model[index] = session.model_index(model)
             if opens:
                 session.mark_opener(index)
-            session.exchanges[-1].errors += Flag.ERROR in message.flags
+            session.exchanges[-1].errors += not within and Flag.ERROR in message.flags
         return range(first, len(session.messages))
 
     def _made(self, value: dict[str, Any]) -> Sequence[Message]:

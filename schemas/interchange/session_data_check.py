@@ -67,13 +67,11 @@ def _beyond_the_schema(document: dict[str, Any]) -> Judged:
         name = provider.get("id")
         if isinstance(name, str) and name and name not in PROVIDER_IDS:
             yield Finding("/provider/id", f"{shown(name)} is none of {', '.join(PROVIDER_IDS)}"), False
-        yield from _unknown_keys("/provider", provider, "provider")
-    yield from _unknown_keys("", document, "")
+        yield from _keys("/provider", provider, "provider")
+    yield from _keys("", document, "")
     slug = document.get("slug")
     if isinstance(slug, str) and (_UNSAFE.search(slug) or len(slug.encode("utf-8", "replace")) > 200):
         yield Finding("/slug", f"{shown(slug)} is not safe as a file's name"), False
-    for key in ("createdAt", "updatedAt"):
-        yield from _time(f"/{key}", document.get(key))
     ids: dict[str, str] = {}
     message_ids: dict[str, str] = {}
     for number, exchange in enumerate(list_of(document.get("exchanges"))):
@@ -82,10 +80,8 @@ def _beyond_the_schema(document: dict[str, Any]) -> Judged:
 
 
 def _exchange(path: str, exchange: dict[str, Any], ids: dict[str, str], message_ids: dict[str, str]) -> Judged:
-    yield from _unknown_keys(path, exchange, "exchange")
+    yield from _keys(path, exchange, "exchange")
     yield from _repeated(f"{path}/exchangeId", exchange.get("exchangeId"), ids)
-    for key in ("startTime", "endTime"):
-        yield from _time(f"{path}/{key}", exchange.get(key))
     for number, message in enumerate(list_of(exchange.get("messages"))):
         if isinstance(message, dict):
             yield from _message(f"{path}/messages/{number}", message, message_ids)
@@ -127,10 +123,14 @@ def _only_empty_thinking(content: object) -> bool:
     return bool(list_of(content)) and all(part == {"type": "thinking", "text": ""} for part in list_of(content))
 
 
-def _unknown_keys(path: str, value: dict[str, Any], of: str) -> Judged:
+def _keys(path: str, value: dict[str, Any], of: str) -> Judged:
+    """Find the keys of an object that 1.0 does not have there, and its times that are none."""
+    known = keys_of("session-data", of)
     for key in value:
-        if key not in keys_of("session-data", of):
+        if key not in known:
             yield Finding(path, f"`{one_line(str(key), 60)}` is no key of SessionData 1.0"), False
+        elif known[key] == "time":
+            yield from _time(f"{path}/{key}", value[key])
 
 
 def _repeated(path: str, name: object, seen: dict[str, str]) -> Judged:

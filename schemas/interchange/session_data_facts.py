@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from schemas.clean import Run, Sgr, clean, clean_value, one_line
+from schemas.clean import Run, Sgr, clean, one_line
 from schemas.diffs import diff_from_json, diff_to_json
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus
 from schemas.paths import path_text
@@ -87,11 +87,6 @@ def read_time(value: object) -> float | None:
 def tell_usage(usage: TokenUsage) -> dict[str, int | None]:
     """The USAGE object, with the part of the cache that is kept for an hour where that is known."""
     return usage.to_json() | given(cacheWrite1hTokens=usage.cache_write_1h)
-
-
-def read_usage(value: object) -> TokenUsage:
-    """Read what `tell_usage` wrote."""
-    return TokenUsage.from_json(dict_of(value))
 
 
 _KINDS: dict[str, Callable[[Any], Any]] = {
@@ -266,28 +261,6 @@ EXCHANGE: Facts = (
 )
 
 
-class Group(NamedTuple):
-    """A token group."""
-
-    id: str
-    model: str
-    usage: TokenUsage
-    records: list[Any]
-    """Where they lie."""
-    round: str
-
-    def to_json(self) -> dict[str, Any]:
-        """The group as the document has it."""
-        said = given(model=self.model or None, usage=tell_usage(self.usage), records=self.records or None)
-        return {"id": self.id} | said | given(round=self.round or None)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Group:
-        """Read what `to_json` wrote."""
-        name, model, called = (as_text(data.get(key)) for key in ("id", "model", "round"))
-        return cls(name, model, read_usage(data.get("usage")), clean_value(list_of(data.get("records"))), called)
-
-
 # -- the session -------------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +308,7 @@ def take_inherited(session: Session, value: object, span: int) -> None:
     that says it.
     """
     for row in map(dict_of, list_of(value) if session.exchanges else ()):
-        name, usage = as_text(row.get("id")), read_usage(row.get("usage"))
+        name, usage = as_text(row.get("id")), TokenUsage.from_json(dict_of(row.get("usage")))
         model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
         exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
         session.inherited[name] = Inherited(name, usage, model, time, exchange, span, span)

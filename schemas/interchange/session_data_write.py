@@ -8,8 +8,10 @@ back. Session -> document -> Session -> document loses nothing.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
 import orjson
@@ -21,18 +23,17 @@ from schemas.interchange.session_data_facts import (
     SESSION,
     SUBAGENT,
     TOOL,
-    Group,
     iso_time,
     result_of,
     tell,
     tell_flags,
     tell_usage,
 )
-from schemas.interchange.session_data_slug import session_slug
 from schemas.interchange.session_data_usage import own_usage
 from schemas.json_output import json_bytes
 from schemas.message import Kind, Message, Part, Tool
 from schemas.paths import path_text
+from schemas.published import published_of
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
 from schemas.values import given
@@ -64,15 +65,15 @@ def to_session_data(
     writer = SessionDataWriter(session, edit=edit, subagents=subagents, lost=lost)
     writer.lost["hidden record"] += sum(session.hidden.values())
     writer.lost["unknown record"] += unseen(session)
-    head = writer.dump(writer.header())
+    head = dump(writer.header(), edit)
     yield head[:-1] + b',"exchanges":['
     between = b"\n"
     for exchange, before, after in _current_talk(session):
-        opening = writer.dump(writer.exchange(exchange, before, after, first=between == b"\n"))
+        opening = dump(writer.exchange(exchange, before, after, first=between == b"\n"), edit)
         yield between + opening[:-1] + b',"messages":['
         between, lead = b",\n", b"\n"
         for message in session.exchange_messages(exchange.index):
-            yield lead + writer.dump(writer.message(message))
+            yield lead + dump(writer.message(message), edit)
             lead = b",\n"
         yield b"]}"
     yield b"\n]}\n" if session.exchanges else b"]}\n"
@@ -97,7 +98,7 @@ def _current_talk(session: Session) -> Iterator[tuple[Exchange, list[Exchange], 
         yield exchange, before, session.exchanges[exchange.index + 1 : end]
 
 
-def dump(value: dict[str, Any], edit: Edit | None) -> bytes:
+def dump(value: dict[str, Any], edit: Edit | None = None) -> bytes:
     """An object of a document as JSON, edited."""
     return json_bytes(edit(value) if edit is not None else value, fit=lambda value: _fitting(clean_value(value)))
 
@@ -106,12 +107,7 @@ class SessionDataWriter:
     """The objects of one session's document. Ids are unique in it: a repeated one gets `#2`, `#3`, …"""
 
     def __init__(
-        self,
-        session: Session,
-        *,
-        edit: Edit | None = None,
-        subagents: bool = False,
-        lost: Counter[str] | None = None,
+        self, session: Session, *, edit: Edit | None = None, subagents: bool = False, lost: Counter[str] | None = None
     ) -> None:
         self.session = session
         self._edit = edit
@@ -119,10 +115,6 @@ class SessionDataWriter:
         self.lost: Counter[str] = Counter() if lost is None else lost
         """What the document does not hold, and how many of each: `image`, `coloured run`."""
         self._exchange_ids, self._message_ids, self._group_ids = Names(), Names(), Names()
-
-    def dump(self, value: dict[str, Any]) -> bytes:
-        """An object of the document as JSON, edited."""
-        return dump(value, self._edit)
 
     def header(self) -> dict[str, Any]:
         """The document without its exchanges."""
@@ -222,9 +214,13 @@ class SessionDataWriter:
 
     def _group(self, group: int) -> dict[str, Any]:
         session, groups = self.session, self.session.groups
-        records = session.exported_records.get(group) or self._records(groups.span[group])
-        model, called = session.models[groups.model[group]], session.rounds.get(group, "")
-        return Group(self.group_id(group), model, groups.usage[group], records, called).to_json()
+        return given(
+            id=self.group_id(group),
+            model=session.models[groups.model[group]] or None,
+            usage=tell_usage(groups.usage[group]),
+            records=session.exported_records.get(group) or self._records(groups.span[group]) or None,
+            round=session.rounds.get(group) or None,
+        )
 
     def _records(self, head: int) -> list[dict[str, Any]]:
         """Return the places of the records, in the file that the session was read from (or in the one named)."""
@@ -335,3 +331,68 @@ def _fitting(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 64:
         return float(value) if abs(value) < 1 << 1023 else None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+# -- the slug ----------------------------------------------------------------------------------------------------------
+
+
+_WORDS = 4
+_LONGEST = 80
+"""Characters of a slug. The producer sets no limit, but a prompt may be one word of a megabyte, and no file name is."""
+_LOOKED_AT = 2_000
+"""Characters of a prompt, its blocks apart, in which the first words are looked for."""
+_OPENING = re.compile(r"<([A-Za-z_][\w-]*)(?:\s[^<>]*?)?(/?)>")
+_CLOSING = re.compile(r"</([A-Za-z_][\w-]*)\s*>")
+_HEADING = re.compile(r"#{1,6}\s+")
+_PLAN = "Implement the following plan:"
+_SPOKEN = {"@": " at ", "&": " and ", "#": " hash "}
+
+
+def session_slug(session: Session, edit: Callable[[Any], Any] | None = None) -> str:
+    """The slug of a session's first prompt; empty if it has no words. `edit` takes secrets out before it is made."""
+    slug = slug_of(_first_prompt(session), edit)
+    return slug or published_of(session.provider).slug
+
+
+def _first_prompt(session: Session) -> str:
+    untyped = published_of(session.provider).untyped
+    for exchange in session.exchanges:
+        if exchange.opener is not Kind.PROMPT or exchange.rewound or not session.message_range(exchange.index):
+            continue
+        text = session.message(exchange.start).text.strip()
+        if untyped is None:
+            return text
+        if not untyped.search(text):
+            return text.removeprefix(_PLAN)
+    return ""
+
+
+def slug_of(text: str, edit: Callable[[Any], Any] | None = None) -> str:
+    """The first four words of `text` in plain lower-case letters and digits: `fix-the-login-bug`."""
+    text = _without_blocks(text).strip()
+    if edit is not None:  # what is a secret can only be told while its signs still stand in it, and while it is whole
+        text = edit(text)
+    text = text[:_LOOKED_AT]
+    if heading := _HEADING.match(text):
+        text = text[heading.end() :]
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn").lower()
+    for sign, word in _SPOKEN.items():
+        plain = plain.replace(sign, word)
+    return "-".join(re.findall("[a-z0-9]+", plain)[:_WORDS])[:_LONGEST].rstrip("-")
+
+
+def _without_blocks(text: str) -> str:
+    """The text without what stands between tags, such as the file that an editor names: `<a>…</a>` and `<a/>`."""
+    last = {match[1]: match.start() for match in _CLOSING.finditer(text)}
+    pieces, end = [], 0
+    for tag in _OPENING.finditer(text):
+        if tag.start() < end:
+            continue
+        if tag[2]:
+            pieces.append(text[end : tag.start()])
+            end = tag.end()
+        elif last.get(tag[1], -1) >= tag.end():
+            closing = next(m for m in _CLOSING.finditer(text, tag.end()) if m[1] == tag[1])
+            pieces.append(text[end : tag.start()])
+            end = closing.end()
+    return " ".join([*pieces, text[end:]])

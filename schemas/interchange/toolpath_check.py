@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from schemas.clean import clean, one_line
 from schemas.interchange.json_text import read_line
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
+    FIGURES,
     KIND,
     KIND_1_0,
     SESSION_KIND,
@@ -26,7 +27,7 @@ from schemas.interchange.toolpath_format import (
     parents_of,
     structural_type,
 )
-from schemas.interchange.toolpath_lineage import in_a_cycle
+from schemas.interchange.toolpath_document import in_a_cycle
 from schemas.interchange.verdicts import Finding, Judged, Verdict, explain, pointer, schema_findings, shown, verdict_of
 from schemas.values import dict_of, list_of
 from schemas.values import whole as whole_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 _KINDS = {KIND_1_0: "agent-coding-session-v1.0.0", KIND: "agent-coding-session-v1.1.0"}
 """The kinds that there is a schema for, by the address that a path must name exactly."""
 _USAGES = ("token_usage", "attributed_token_usage")
-_FIGURES = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 def validate_toolpath(document: object) -> Verdict:
@@ -50,21 +50,13 @@ def validate_toolpath(document: object) -> Verdict:
 
 def validate_stream(data: bytes) -> Verdict:
     """Errors and warnings of a stream: those of the lines, then those of the path that they amount to."""
-    found = assemble(data)
-    if found.path is None:
-        return Verdict(found.errors, found.warnings)
-
-    def at(path: str) -> str:
-        """A place in the only path of a document as the place in the stream that it was read from."""
-        parts = path.removeprefix("/paths/0").split("/")
-        for end in range(len(parts), 1, -1):
-            if (place := found.places.get("/".join(parts[:end]))) is not None:
-                return place + "".join(f"/{part}" for part in parts[end:])
-        return ""
-
-    document = {"graph": {"id": ""}, "paths": [found.path]}
-    verdict = verdict_of((finding._replace(path=at(finding.path)), fatal) for finding, fatal in _check(document, at))
-    return Verdict(found.errors + verdict.errors, found.warnings + verdict.warnings)
+    stream = _Stream(data)
+    if not stream.whole:
+        return Verdict(stream.errors, stream.warnings)
+    path = {"path": stream.identity, "steps": stream.steps} | ({"meta": stream.meta} if stream.meta else {})
+    found = _check({"graph": {"id": ""}, "paths": [path]}, stream.place_of)
+    verdict = verdict_of((finding._replace(path=stream.place_of(finding.path)), fatal) for finding, fatal in found)
+    return Verdict(stream.errors + verdict.errors, stream.warnings + verdict.warnings)
 
 
 def _root(document: object) -> Finding | None:
@@ -253,11 +245,11 @@ def _group(run: list[_Turn], totalled: set[str]) -> Judged:
     total = run[-1].usage("token_usage")
     if total is None:
         elsewhere = "token_usage" in run[-1].said or (isinstance(name, str) and name in totalled)
-        if any(whole_of(share.get(figure)) for share in shares for figure in _FIGURES) and not elsewhere:
+        if any(whole_of(share.get(figure)) for share in shares for figure in FIGURES) and not elsewhere:
             at = next(turn.at for turn in reversed(run) if turn.usage("attributed_token_usage") is not None)
             yield Finding(f"{at}/attributed_token_usage", f"tokens attributed, but {of} has no total"), False
         return
-    for figure in _FIGURES:
+    for figure in FIGURES:
         spent = sum(whole_of(share.get(figure)) or 0 for share in shares)
         whole = whole_of(total.get(figure))
         if whole is not None and spent > max(whole, 0):
@@ -279,7 +271,7 @@ def _is_required(figure: str, total: dict[str, Any]) -> bool:
 
 def _figures(at: str, usage: dict[str, Any]) -> Judged:
     """Figures are whole numbers, and the parts of one are no more than the whole."""
-    for figure in _FIGURES:
+    for figure in FIGURES:
         yield from _whole(f"{at}/{figure}", figure, usage.get(figure))
     for parent, parts in dict_of(usage.get("breakdowns")).items():
         if not isinstance(parts, dict):
@@ -291,9 +283,9 @@ def _figures(at: str, usage: dict[str, Any]) -> Judged:
 
 
 def _parts(at: str, parent: str, parts: dict[str, Any], usage: dict[str, Any]) -> Judged:
-    figure = parent if parent in _FIGURES else f"{parent}_tokens"
+    figure = parent if parent in FIGURES else f"{parent}_tokens"
     total = sum(whole_of(parts.get(name)) or 0 for name in parts)
-    if figure not in _FIGURES:
+    if figure not in FIGURES:
         yield Finding(at, f"`{one_line(parent, 40)}` is none of the figures that could be broken down"), False
         return
     whole = whole_of(usage.get(figure))
@@ -328,17 +320,7 @@ a step is the exception, it is the schema's own step."""
 _OWN_LINES = ("actors", "signatures")
 """Parts of a path's meta that have lines of their own."""
 _WORDS: dict[type, str] = {str: "a string", dict: "an object"}
-
-
-class Assembled(NamedTuple):
-    """The path that a stream amounts to, with the findings."""
-
-    path: dict[str, Any] | None
-    """The path, None where a line of it could not be read."""
-    places: dict[str, str]
-    """Where parts of the path stand in the stream, by their JSON pointers in the path."""
-    errors: list[Finding]
-    warnings: list[Finding]
+_Own = TypeVar("_Own", dict[str, Any], list[Any])
 
 
 class _Fatal(Exception):
@@ -359,173 +341,166 @@ def _need(place: str, value: dict[str, Any], key: str, kind: type) -> None:
         raise _Fatal(f"{place}/{key}" if key in value else place, f"`{key}` {there}")
 
 
-def assemble(data: bytes) -> Assembled:
-    """The path in a whole stream, with every rule that is fatal to the format's own reader.
+class _Stream:
+    """The path that a stream amounts to, by every rule that is fatal to the format's own reader.
 
     Places are `line 3` (from 1) or `line 3: /Step/step/id`, with a JSON pointer into the line.
     """
-    assembly, errors, whole = _Assembly(), [], True
-    lines = data.split(b"\n")
-    for number, raw in enumerate(lines, 1):
-        if not raw.rstrip(b"\r"):
-            if number < len(lines):
-                assembly.warnings.append(Finding(f"line {number}", "an empty line; the format wants none"))
-            continue
-        try:
-            assembly.take(f"line {number}", _read_line(f"line {number}", raw))
-        except _Fatal as fatal:
-            errors.append(fatal.finding)
-            whole = whole and fatal.spare
-            if fatal.ends:
-                break
-    if assembly.opened is None and not errors:
-        errors, whole = [Finding("", "an empty stream: it begins with PathOpen")], False
-    if not whole or assembly.opened is None:
-        return Assembled(None, assembly.places, errors, assembly.warnings)
-    path, missing = assembly.path(assembly.opened)
-    return Assembled(path, assembly.places, errors + missing, assembly.warnings)
 
-
-def _read_line(place: str, raw: bytes) -> dict[str, Any]:
-    value, fault, _ = read_line(raw)
-    if fault:
-        raise _Fatal(place, fault)
-    if not isinstance(value, dict):
-        raise _Fatal(place, "not an object")
-    if len(value) != 1:
-        raise _Fatal(place, f"{len(value)} keys where exactly one belongs")
-    return value
-
-
-class _Assembly:
-    """A path being put together."""
-
-    def __init__(self) -> None:
-        self.opened: dict[str, Any] | None = None
-        self.closed = False
+    def __init__(self, data: bytes) -> None:
+        self.identity: dict[str, Any] = {}
         self.meta: dict[str, Any] = {}
-        self.actors: dict[str, Any] = {}
-        self.signatures: list[Any] = []
         self.steps: list[dict[str, Any]] = []
-        self.by_id: dict[str, int] = {}
-        self.head: str | None = None
-        self.last = ""
-        self.places: dict[str, str] = {}
+        self.errors: list[Finding] = []
         self.warnings: list[Finding] = []
+        self.whole = True
+        """Whether each line could be read that the path needs, so that the path can be checked."""
+        self._opened = self._closed = False
+        self._by_id: dict[str, int] = {}
+        self._places: dict[str, str] = {}
+        """Where parts of the path stand in the stream, by their JSON pointers in the path."""
+        self._read(data)
 
-    def take(self, place: str, line: dict[str, Any]) -> None:
-        """One line that is an object with one key."""
+    def place_of(self, path: str) -> str:
+        """A place in the only path of a document as the place in the stream that it was read from."""
+        parts = path.removeprefix("/paths/0").split("/")
+        for end in range(len(parts), 1, -1):
+            if (place := self._places.get("/".join(parts[:end]))) is not None:
+                return place + "".join(f"/{part}" for part in parts[end:])
+        return ""
+
+    def _read(self, data: bytes) -> None:
+        lines, place = data.split(b"\n"), ""
+        for number, raw in enumerate(lines, 1):
+            if not raw.rstrip(b"\r"):
+                if number < len(lines):
+                    self._warn(f"line {number}", "an empty line; the format wants none")
+                continue
+            place = f"line {number}"
+            try:
+                self._take(place, raw)
+            except _Fatal as fatal:
+                self.errors.append(fatal.finding)
+                self.whole = self.whole and fatal.spare
+                if fatal.ends:
+                    break
+        if not self._opened:
+            self.whole = False
+            self.errors = self.errors or [Finding("", "an empty stream: it begins with PathOpen")]
+        elif self.whole and "head" not in self.identity:
+            # The step that none follows: where there is one, it is the head that nobody named.
+            parents = {parent for step in self.steps for parent in parents_of(step)}
+            tips = [name for name in self._by_id if name not in parents]
+            if len(tips) != 1:
+                what = f"{len(tips)} steps that none follows" if self.steps else "no step"
+                self.errors.append(Finding(place, f"the stream ends without a Head, and has {what}"))
+            self.identity["head"] = (tips or list(self._by_id) or [""])[-1]
+
+    def _warn(self, place: str, message: str) -> None:
+        self.warnings.append(Finding(place, message))
+
+    def _take(self, place: str, raw: bytes) -> None:
+        """Take one line."""
+        line, fault, _ = read_line(raw)
+        if fault:
+            raise _Fatal(place, fault)
+        if not isinstance(line, dict):
+            raise _Fatal(place, "not an object")
+        if len(line) != 1:
+            raise _Fatal(place, f"{len(line)} keys where exactly one belongs")
         ((variant, body),) = line.items()
-        self.last = place
-        if self.closed:
+        if self._closed:
             raise _Fatal(place, "a line after PathClose", spare=True, ends=True)
-        if self.opened is None and variant != "PathOpen":
+        if not self._opened and variant != "PathOpen":
             raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`", ends=True)
         if variant not in _BODIES:
-            self.warnings.append(
-                Finding(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
-            )
+            self._warn(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
             return
-        inside = f"{place}: /{variant}"
-        self._check_body(inside, variant, body)
-        getattr(self, f"_take_{variant.lower()}")(inside, body)
+        place = f"{place}: /{variant}"
+        self._check_body(place, variant, body)
+        match variant:
+            case "PathOpen":
+                self._open(place, body)
+            case "Step":
+                self._take_step(place, body)
+            case "ActorDef":
+                self._places["/meta/actors" + pointer([body["actor"]])] = f"{place}/definition"
+                self._own("actors", {})[body["actor"]] = body["definition"]
+            case "Signature":
+                self._take_signature(place, body)
+            case "PathMeta":
+                self._take_meta(f"{place}/patch", body["patch"])
+            case "Head":
+                self._places["/path/head"] = f"{place}/step_id"
+                self.identity["head"] = body["step_id"]
+            case _:
+                self._closed = True
 
     def _check_body(self, place: str, variant: str, body: object) -> None:
         if not isinstance(body, dict):
             raise _Fatal(place, f"the body of `{variant}` is no object")
         for key, kind in _BODIES[variant].items():
             _need(place, body, key, kind)
-        for key in body if variant != "Step" else ():
-            if key not in _BODIES[variant] and key not in _OPTIONAL.get(variant, ()):
+        others = [key for key in body if key not in _BODIES[variant]]
+        for key in others if variant != "Step" else ():
+            if key not in _OPTIONAL.get(variant, ()):
                 when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
-                self.warnings.append(Finding(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over"))
-        for key in _OPTIONAL.get(variant, ()):
-            if key in body and body[key] is None:
-                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` is null; it should be left out"))
+                self._warn(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over")
+            elif body[key] is None:
+                self._warn(f"{place}/{key}", f"`{key}` is null; it should be left out")
 
-    def _take_pathopen(self, place: str, body: dict[str, Any]) -> None:
-        if self.opened is not None:
+    def _open(self, place: str, body: dict[str, Any]) -> None:
+        if self._opened:
             raise _Fatal(place, "a stream has one PathOpen, this is another", spare=True)
-        self.opened = body
-        self.places |= {"/path": place, "/meta": f"{place}/meta"}
+        self._opened = True
+        self._places |= {"/path": place, "/meta": f"{place}/meta"}
         if body["version"] != "1":
-            self.warnings.append(Finding(f"{place}/version", f'version {shown(body["version"])} is not "1"'))
+            self._warn(f"{place}/version", f'version {shown(body["version"])} is not "1"')
         meta = body.get("meta")
         if meta is not None and not isinstance(meta, dict):
             raise _Fatal(f"{place}/meta", "`meta` must be an object")
-        self.meta = dict(meta or {})
-        self._take_own(f"{place}/meta", self.meta)
+        self.identity = {key: body[key] for key in ("id", "base", "graph_ref") if body.get(key) is not None}
+        self._take_meta(f"{place}/meta", meta or {})
 
-    def _take_own(self, place: str, meta: dict[str, Any]) -> None:
-        """Take what stands in a meta object though it has lines of its own, and warn of it."""
-        for key in _OWN_LINES:
-            if key in meta:
-                self.places[f"/meta/{key}"] = f"{place}/{key}"
-                self.warnings.append(Finding(f"{place}/{key}", f"`{key}` belongs into lines of its own"))
-        if isinstance(meta.get("actors"), dict):
-            self.actors = dict(meta.pop("actors"))
-        if isinstance(meta.get("signatures"), list):
-            self.signatures = list(meta.pop("signatures"))
+    def _take_meta(self, place: str, patch: dict[str, Any]) -> None:
+        """Take what a line says about the path; it may say what has lines of its own."""
+        for key in filter(patch.__contains__, _OWN_LINES):
+            self._warn(f"{place}/{key}", f"`{key}` belongs into lines of its own")
+        self._places |= {"/meta" + pointer([key]): place + pointer([key]) for key in patch}
+        odd = [
+            key
+            for key in _OWN_LINES
+            if key in patch and not isinstance(patch[key], type(self.meta.get(key, patch[key])))
+        ]
+        self.meta |= {key: value for key, value in patch.items() if key not in odd}
+
+    def _own(self, key: str, empty: _Own) -> _Own:
+        """The part of the path's meta that has lines of its own; one of a wrong type is made anew."""
+        known = self.meta.get(key)
+        if not isinstance(known, type(empty)):
+            known = self.meta[key] = empty
+        return known
 
     def _take_step(self, place: str, body: dict[str, Any]) -> None:
         identity = body["step"]
         for key in ("id", "actor", "timestamp"):
             _need(f"{place}/step", identity, key, str)
-        number = len(self.steps)
-        self.places[f"/steps/{number}"] = place
+        self._by_id[identity["id"]] = len(self.steps)
+        self._places[f"/steps/{len(self.steps)}"] = place
         self.steps.append(body)
-        self.by_id[identity["id"]] = number
-
-    def _take_actordef(self, place: str, body: dict[str, Any]) -> None:
-        self.places["/meta/actors" + pointer([body["actor"]])] = f"{place}/definition"
-        self.actors[body["actor"]] = body["definition"]
 
     def _take_signature(self, place: str, body: dict[str, Any]) -> None:
         target: str = body["target"]
         if target == "path":
-            self.places[f"/meta/signatures/{len(self.signatures)}"] = f"{place}/signature"
-            self.signatures.append(body["signature"])
+            self._sign("", self._own("signatures", []), place, body)
             return
-        number = self.by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
+        number = self._by_id.get(target.removeprefix("step:")) if target.startswith("step:") else None
         if number is None:
             raise _Fatal(f"{place}/target", f"{shown(target)} names no step before this line", spare=True)
         meta = self.steps[number].setdefault("meta", {})
         if isinstance(meta, dict) and isinstance(known := meta.setdefault("signatures", []), list):
-            self.places[f"/steps/{number}/meta/signatures/{len(known)}"] = f"{place}/signature"
-            known.append(body["signature"])
+            self._sign(f"/steps/{number}", known, place, body)
 
-    def _take_pathmeta(self, place: str, body: dict[str, Any]) -> None:
-        patch = dict(body["patch"])
-        self._take_own(f"{place}/patch", patch)
-        self.places |= {"/meta" + pointer([key]): f"{place}/patch" + pointer([key]) for key in patch}
-        self.meta |= patch
-
-    def _take_head(self, place: str, body: dict[str, Any]) -> None:
-        self.places["/path/head"] = f"{place}/step_id"
-        self.head = body["step_id"]
-
-    def _take_pathclose(self, place: str, body: dict[str, Any]) -> None:
-        self.closed = True
-
-    def path(self, opened: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-        """The whole path, and what is wrong with its end."""
-        errors: list[Finding] = []
-        if self.head is None:
-            tips = self._tips()
-            if len(tips) != 1:
-                what = f"{len(tips)} steps that none follows" if self.steps else "no step"
-                errors.append(Finding(self.last, f"the stream ends without a Head, and has {what}"))
-            self.head = (tips or list(self.by_id) or [""])[-1]
-        identity = {"id": opened["id"], "head": self.head}
-        identity |= {key: opened[key] for key in ("base", "graph_ref") if opened.get(key) is not None}
-        meta = self.meta
-        if self.actors:
-            meta["actors"] = self.actors
-        if self.signatures:
-            meta["signatures"] = self.signatures
-        return {"path": identity, "steps": self.steps} | ({"meta": meta} if meta else {}), errors
-
-    def _tips(self) -> list[str]:
-        """The steps that none follows: where there is one, it is the head that nobody named."""
-        parents = {parent for step in self.steps for parent in parents_of(step)}
-        return [name for name in self.by_id if name not in parents]
+    def _sign(self, of: str, known: list[Any], place: str, body: dict[str, Any]) -> None:
+        self._places[f"{of}/meta/signatures/{len(known)}"] = f"{place}/signature"
+        known.append(body["signature"])

@@ -1,7 +1,8 @@
 """A Toolpath document taken apart where it lies: as Python objects it takes ten times its size in memory.
 
 Each step stays the bytes it is, to be read when a message of it is shown. What has to be known of all before that
-(ids, parents, whether it is a session's), and all around the steps, is read at once.
+(ids, parents, whether it is a session's), and all around the steps, is read at once. What follows what is known here
+too: the steps' order, cycles among them, and which of them lead to where the path is now.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.clean import one_line
 from schemas.interchange.session_data_facts import as_text
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     LEGACY_TAGS,
     as_graph,
     id_of,
@@ -24,8 +28,7 @@ from schemas.interchange.toolpath_format import (
     is_session_step,
     parents_of,
 )
-from schemas.interchange.toolpath_lineage import in_order
-from schemas.records import Record, read_record
+from schemas.records import Record, Store, read_record
 from schemas.values import dict_of
 
 Data = dict[str, Any]
@@ -47,15 +50,14 @@ class Place(NamedTuple):
     line: int
 
 
-class StepStore:
+class StepStore(Store):
     """A document's bytes, of which the steps are read as the lines that the stream form would have."""
 
     def __init__(self, path: Path, data: bytes) -> None:
-        self.path = path
+        super().__init__(path)
         self._data = data
-        self._places: list[Place] = []
         self._other: list[Data] = []
-        self._recent: tuple[int, Data] = (-1, {})
+        self._last: tuple[int, Data] = (-1, {})
 
     def add(self, line: Data) -> Record:
         """A line as a record: of a step what stands for it is enough; what is none lies nowhere, and has no length."""
@@ -63,13 +65,7 @@ class StepStore:
         if place is None:
             self._other.append(line)
             return len(self._other) - 1, 0, 1, line
-        self._places.append(place)
         return (*place, self.record(place.offset, place.length))
-
-    def records(self) -> Iterator[Record]:
-        """All steps again, in the order in which they were read."""
-        for place in self._places:
-            yield (*place, {"Step": read_record(self.read(place.offset, place.length))})
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span."""
@@ -79,9 +75,9 @@ class StepStore:
         """The line that a step, or what is none, stands for."""
         if not length:
             return self._other[offset]
-        if self._recent[0] != offset:  # messages of one step ask for it one after the other
-            self._recent = offset, {"Step": read_record(self.read(offset, length))}
-        return self._recent[1]
+        if self._last[0] != offset:  # messages of one step ask for it one after the other
+            self._last = offset, {"Step": read_record(self.read(offset, length))}
+        return self._last[1]
 
     def close(self) -> None:
         """Let go of the bytes."""
@@ -234,3 +230,138 @@ class _Skimmer:
         if self._text[at : at + 1] != sign:
             raise ValueError(f"no {sign}")
         return _after(self._text, at + 1)
+
+
+# -- lineage -----------------------------------------------------------------------------------------------------------
+
+
+def in_a_cycle(steps: list[dict[str, Any]]) -> list[str]:
+    """The steps that are on a cycle, or between two."""
+    parents: dict[str, set[str]] = {}
+    for step in steps:
+        if (name := id_of(step, "step")) is not None:
+            parents.setdefault(name, set()).update(parents_of(step))
+    behind = _unreached({name: above & parents.keys() for name, above in parents.items()})
+    followers: dict[str, set[str]] = {name: set() for name in behind}
+    for name in behind:
+        for parent in parents[name] & behind:
+            followers[parent].add(name)
+    core = _unreached(followers)
+    return [name for name in parents if name in core]
+
+
+def _unreached(above: dict[str, set[str]]) -> set[str]:
+    """The nodes of a graph that are on a cycle or behind one."""
+    sorter = TopologicalSorter(above)
+    with suppress(CycleError):  # up to the cycles the order is known
+        sorter.prepare()
+    left = set(above)
+    while ready := sorter.get_ready():
+        left.difference_update(ready)
+        sorter.done(*ready)
+    return left
+
+
+def in_order(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps as they stand, unless one stands before a step that it follows: then each behind its parents. Steps on
+    a cycle have no order but the document's.
+    """
+    numbers = {id_of(step, "step"): number for number, step in enumerate(steps)}
+    above = [[numbers[p] for p in parents_of(step) if p in numbers] for step in steps]
+    if all(parent < number for number, parents in enumerate(above) for parent in parents):
+        return steps
+    cyclic = {numbers[name] for name in in_a_cycle(steps)}
+    for number in cyclic:
+        above[number] = [parent for parent in above[number] if parent < number or parent not in cyclic]
+    sorter = TopologicalSorter(dict(enumerate(above)))
+    sorter.prepare()
+    ready: list[int] = []
+    order: list[int] = []
+    while sorter.is_active():
+        for number in sorter.get_ready():
+            heappush(ready, number)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
+    return [steps[number] for number in order]
+
+
+class Branches:
+    """The lineage of a session's turns, as far as it is known.
+
+    The head's ancestors are the session, but other programs' heads can miss turns that were not abandoned (formats note
+    0.1): where all that the head leads to is on the way to the last turn as well, the last turn counts. A turn that is
+    on the way to neither is rewound if it branched off from there; what is not connected to it at all stays.
+    """
+
+    def __init__(self) -> None:
+        self._head: str | None = None
+        self._parents: dict[str, list[str]] = {}
+        self._turns: dict[str, range] = {}
+        self._last = ""
+        self._tips: set[str] = set()
+        self._straight = True
+        self._settled = True
+        """Whether nothing came since `marks` that could change what it said."""
+        self._joined = False
+        """Whether a step since the last turn follows several."""
+
+    def lead_to(self, head: str) -> None:
+        """Set the step at which the path is now, as it says itself; the last word counts."""
+        self._settled = self._settled and head == self._head
+        self._head = head
+
+    def add(self, name: str, parents: list[str], messages: range | None) -> None:
+        """A step; `messages` are its messages if it is a turn."""
+        self._parents.setdefault(name, parents)
+        # A turn that goes on from the last one is as live as that, unless a head has the say, or it joins a branch.
+        self._joined = self._joined or len(parents) > 1
+        self._settled = self._settled and self._head is None and not self._joined
+        if messages is None:
+            if self._tips.intersection(parents):
+                self._tips.add(name)
+            return
+        straight = not self._turns or not self._tips.isdisjoint(parents)
+        self._straight = self._straight and straight
+        self._settled = self._settled and straight
+        self._turns.setdefault(name, messages)
+        self._last = name
+        self._tips = {name}
+        self._joined = False
+
+    def marks(self) -> Iterator[tuple[int, bool]]:
+        """Messages and whether each is rewound; none where nothing changed, or no turn ever branched off and the head
+        agrees.
+        """
+        if not self._turns or self._settled:
+            return
+        self._settled = True
+        head = self._head if self._head in self._parents else None
+        if self._straight and (head is None or head in self._tips):
+            return
+        main = self._main(head)
+        connected: set[str] = set()
+        for name, parents in self._parents.items():  # parents come first (`in_order`)
+            if name in main or not connected.isdisjoint(parents):
+                connected.add(name)
+        for name, messages in self._turns.items():
+            for index in messages:
+                yield index, name not in main and name in connected
+
+    def _main(self, head: str | None) -> set[str]:
+        last = self._ancestors(self._last) & self._turns.keys()
+        if head is None:
+            return last
+        led = self._ancestors(head) & self._turns.keys()
+        return last if led <= last else led
+
+    def _ancestors(self, name: str) -> set[str]:
+        """The step and all that it follows."""
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            step = waiting.pop()
+            if step in seen:
+                continue
+            seen.add(step)
+            waiting.extend(self._parents.get(step, ()))
+        return seen

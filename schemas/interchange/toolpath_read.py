@@ -18,8 +18,7 @@ from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
 from schemas.interchange.session_data_facts import as_text
 from schemas.interchange.session_data_write import Names
-from schemas.interchange.toolpath_document import StepStore, in_place, session_lines, skim
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     EVENT,
     KIND,
     KIND_1_0,
@@ -30,16 +29,17 @@ from schemas.interchange.toolpath_format import (
     begins_document,
     identity_of,
     is_session_step,
+    is_stream,
     parents_of,
     payload_of,
     payloads_of,
     read_counted,
     structural_type,
 )
-from schemas.interchange.toolpath_lineage import Branches
+from schemas.interchange.toolpath_document import Branches, StepStore, in_place, session_lines, skim
 from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
-from schemas.provider import HEAD_BYTES, Reading, beginning
+from schemas.provider import HEAD_BYTES, Format, Head, Reading, SavedFormat, beginning
 from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
@@ -179,20 +179,13 @@ def calls_of(run: Run, total: TokenUsage) -> list[CallUsage]:
     return [*calls, (waiting, rest, last)]
 
 
-def more_than(total: TokenUsage, known: TokenUsage) -> TokenUsage:
-    """Return what a total has beyond another one, each figure by itself and never below 0."""
-    return TokenUsage(
-        *(a if a is None or b is None else max(a - b, 0) for a, b in zip(total, known, strict=True)),
-    )
-
-
 def _rest(total: TokenUsage, shares: list[TokenUsage]) -> TokenUsage | None:
     """Return what the shares leave of the total; None where they say more than it has."""
     spent = {name: sum(getattr(share, name) or 0 for share in shares) for name in _SPENT}
     if any(count > (getattr(total, name) or 0) for name, count in spent.items()):
         return None
     thought = sum(_as_known(share, total).reasoning or 0 for share in shares)
-    return more_than(total, TokenUsage(**spent, reasoning=thought))
+    return total.less(TokenUsage(**spent, reasoning=thought))
 
 
 def _as_known(share: TokenUsage, total: TokenUsage) -> TokenUsage:
@@ -327,6 +320,7 @@ class ToolpathParser(RecordParser):
     def _take_step(self, step: Data, record: Record) -> None:
         session = self.session
         parents = parents_of(step)
+        self.told.steps.append(record[:2])
         self.told.merges += len(set(parents)) > 1
         if not self._named:
             self._name_session(step)
@@ -389,7 +383,7 @@ class ToolpathParser(RecordParser):
         else:  # a total of the group was said too early
             more = run.total.largest(usage)
             last = run.groups[-1]
-            session.extend_group(last, session.groups.usage[last] + more_than(more, run.total), record)
+            session.extend_group(last, session.groups.usage[last] + more.less(run.total), record)
             run.total = more
             for index in messages:
                 session.join_group(index, last)
@@ -477,3 +471,23 @@ class ToolpathParser(RecordParser):
         name = as_text(held.get("id")) or f"{agent}-{number}"
         identity = {"id": name, "actor": actor, "timestamp": held.get("timestamp")}
         return {"step": identity, "change": {f"{self._source}://{agent}": {"structural": said}}}
+
+
+def _detect(head: Head) -> bool:
+    """Return whether the file is a Toolpath document or stream; whether it holds a session is seen on reading."""
+    if as_graph(head.document) is not None or is_stream(head):
+        return True
+    return len(head.data) >= HEAD_BYTES and begins_document(head.data)
+
+
+TOOLPATH = SavedFormat(
+    "toolpath",
+    "Toolpath",
+    "A group's total stands on its last step and counts there, once; what steps attribute to themselves is part of it.",
+    (
+        Format("Toolpath, one JSON document", "an object with graph and paths, or one path or step by itself"),
+        Format("Toolpath, JSON lines", "a first record with nothing but PathOpen"),
+    ),
+    _detect,
+    open_toolpath,
+)

@@ -11,11 +11,13 @@ from typing import Any
 from schemas.clean import as_json, clean, one_line
 from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_facts import as_text, read_time
-from schemas.interchange.session_data_parts import read_tool, texts_in
+from schemas.interchange.session_data_read import ENDS, read_tool, texts_in
 from schemas.interchange.session_data_usage import tells_own
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.toolpath import (
     COMPACT,
+    ENVIRONMENT,
     EVENT,
+    FIGURES,
     TURN,
     WRITE,
     identity_of,
@@ -23,7 +25,7 @@ from schemas.interchange.toolpath_format import (
     structural_type,
 )
 from schemas.interchange.toolpath_tools import read_writes, type_of, writes_of
-from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, ToolStatus
+from schemas.message import NO_FLAGS, Flag, Kind, Message, Part
 from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
 from schemas.values import dict_of
@@ -33,8 +35,6 @@ _TURN_KEYS = frozenset(
     {"type", "role", "text", "thinking", "group_id", "tool_uses", "token_usage", "attributed_token_usage",
      "stop_reason", "delegations", "environment", "model"}
 )  # fmt: skip
-_COUNTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"})
-_ENVIRONMENT = (("working_dir", "cwd"), ("vcs_branch", "gitBranch"), ("vcs_revision", "gitRevision"))
 _MARKED = (
     ("<environment_context>", Kind.CONTEXT, "environment"),
     ("<user_instructions>", Kind.CONTEXT, "instructions"),
@@ -185,8 +185,7 @@ def _tool(use: Data, said: Data, change: Data, provider: str) -> Message:
     }
     message = _message(Kind.TOOL)
     tool = message.tool = read_tool(data, None, message.metadata)
-    if tool.status in (ToolStatus.ERROR, ToolStatus.PENDING):
-        message.flags |= Flag.ERROR if tool.status == ToolStatus.ERROR else Flag.PENDING
+    message.flags |= ENDS.get(tool.status, NO_FLAGS)
     if delegated := delegation_of(use, said):
         message.flags |= Flag.SUBAGENT
         tool.subagent = as_text(delegated.get("agent_id")) or None
@@ -243,7 +242,7 @@ def _note_facts(messages: list[Message], said: Data, source: str) -> None:
     if reason := as_text(said.get("stop_reason")):
         facts["stopReason"] = reason
     environment = dict_of(said.get("environment"))
-    facts |= {ours: as_text(environment[key]) for key, ours in _ENVIRONMENT if as_text(environment.get(key))}
+    facts |= {ours: as_text(environment[key]) for key, ours in ENVIRONMENT.items() if as_text(environment.get(key))}
     if attributed := dict_of(said.get("attributed_token_usage")):
         facts["attributed"] = attributed
     total = dict_of(said.get("token_usage"))
@@ -266,7 +265,7 @@ def _untold(usage: Data) -> dict[str, int]:
 
 def _beyond(usage: Data) -> Data:
     """Return what a total says beside the figures that are counted."""
-    fields = {key: value for key, value in usage.items() if key not in _COUNTED}
+    fields = {key: value for key, value in usage.items() if key not in FIGURES}
     parts = dict_of(fields.pop("breakdowns", None))
     rest = {name: part for name, part in parts.items() if name != "output" or dict_of(part).keys() - {"reasoning"}}
     return fields | ({"breakdowns": rest} if rest else {})

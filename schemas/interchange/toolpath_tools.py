@@ -6,19 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
-from schemas.interchange.toolpath_format import WRITE, structural_type
+from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.published import published_of, tool_type
 
-CATEGORIES = ("file_read", "file_write", "file_search", "shell", "network", "delegation")
-_BY_TYPE: dict[ToolType, str] = {
-    "write": "file_write",
-    "read": "file_read",
-    "search": "file_search",
-    "shell": "shell",
-}
-_WEB = ("web", "fetch", "url", "http")
-_DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
 _TYPES: dict[str, ToolType] = {
     "file_read": "read",
     "file_write": "write",
@@ -27,6 +18,9 @@ _TYPES: dict[str, ToolType] = {
     "network": "search",
     "delegation": "generic",
 }
+_BY_TYPE: dict[str, str] = {kind: name for name, kind in _TYPES.items() if name not in ("network", "delegation")}
+_WEB = ("web", "fetch", "url", "http")
+_DELEGATION = frozenset({"task", "agent", "subagent", "spawn_agent", "delegate_to_agent"})
 PLACE = "_cwd"
 """What SessionData's producer adds to the input of tools (formats note 2.3)."""
 _FAILED = (ToolStatus.ERROR, ToolStatus.DENIED, ToolStatus.INTERRUPTED)
@@ -43,7 +37,7 @@ def category(provider: str, name: str, tool_type: str) -> str | None:
         return "delegation"
     if tool_type in ("search", "read") and any(word in low for word in _WEB):
         return "network"
-    return _BY_TYPE.get(tool_type)  # type: ignore[call-overload,no-any-return]  # any string may be asked for
+    return _BY_TYPE.get(tool_type)
 
 
 def type_of(provider: str, name: str, said: object) -> ToolType:

@@ -17,7 +17,7 @@ from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
 from schemas.interchange.session_data_write import Names
-from schemas.interchange.toolpath_format import EVENT, counted, source_name, told_of
+from schemas.interchange.toolpath import ENVIRONMENT, EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.published import published_of
@@ -34,7 +34,6 @@ _CONTEXT = frozenset({Kind.CONTEXT})
 _CHUNK = 1 << 20
 _NAMED = frozenset({Kind.ERROR, Kind.COMPACTION, Kind.INTERRUPT, Kind.OUTPUT})
 """Kinds of events that are called so, whatever the agent calls its record."""
-_ENVIRONMENT = (("cwd", "working_dir"), ("gitBranch", "vcs_branch"), ("gitRevision", "vcs_revision"))
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
@@ -122,21 +121,14 @@ def accounts_of(source: Source, turns: list[range]) -> tuple[list[Account], Home
 def _units_of(source: Source) -> list[Unit]:
     """The format's groups: rounds, and calls that are of none."""
     session = source.session
-    units: list[Unit] = []
-    rounds: dict[str, Unit] = {}
+    units: dict[str | int, Unit] = {}
     names = Names()
     for call, said in enumerate(session.groups.ids):
         last = session.groups.last[call]
         name = session.rounds.get(call) or (last != NONE and source.round(last)) or ""
-        unit = rounds.get(name)
-        if unit is None:
-            own = "" if source.in_rounds else names.free(said or f"group-{call + 1}")
-            unit = Unit(name or own, [], bool(name))
-            units.append(unit)
-            if name:
-                rounds[name] = unit
-        unit.calls.append(call)
-    return units
+        own = name or ("" if source.in_rounds else names.free(said or f"group-{call + 1}"))
+        units.setdefault(name or call, Unit(own, [], bool(name))).calls.append(call)
+    return list(units.values())
 
 
 def _told_total(session: Session, group: int) -> Data | None:
@@ -248,7 +240,7 @@ class Source:
         said = message.metadata
         if message.tool is not None and PLACE in message.tool.input:
             said = {"cwd": message.tool.input[PLACE]} | said
-        return {name: said[key] for key, name in _ENVIRONMENT if isinstance(said.get(key), str)}
+        return {name: said[key] for name, key in ENVIRONMENT.items() if isinstance(said.get(key), str)}
 
     def others(self) -> Iterator[Line]:
         """The lines of the session's file that no message and no token figure was made from, in their order."""

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from schemas.clean import clean, clean_value, one_line
+from schemas.documents import load_schema
 from schemas.interchange.session_data_facts import as_text, iso_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
-from schemas.interchange.session_data_write import Edit, Names, SessionDataWriter, unseen
-from schemas.interchange.toolpath_document import OTHER_PATH, StepStore
-from schemas.interchange.toolpath_format import (
+from schemas.interchange.session_data_write import Edit, Names, dump, unseen
+from schemas.interchange.toolpath import (
+    EVENT,
     KIND,
     TURN,
     WRITE,
@@ -29,20 +31,13 @@ from schemas.interchange.toolpath_format import (
     structural_type,
     told_of,
 )
-from schemas.interchange.toolpath_sound import (
-    cut_deep,
-    is_actor,
-    sound_actor,
-    sound_base,
-    sound_meta,
-    sound_step,
-)
+from schemas.interchange.toolpath_document import OTHER_PATH
+from schemas.interchange.toolpath_steps import delegations_of, words_of
 from schemas.interchange.toolpath_tools import put_writes, tool_use
-from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, records_in, source_of
+from schemas.interchange.toolpath_turns import SAID, Account, Line, accounts_of, by_record, source_of
 from schemas.message import USER_KINDS, Flag, Kind, Message, ToolStatus
-from schemas.records import MemoryStore, read_record
 from schemas.session import Session, Subagent
-from schemas.values import dict_of
+from schemas.values import dict_of, list_of, text_of
 
 LOSSES = {
     "image": "named, not included",
@@ -76,7 +71,6 @@ _CONVERSATION = SAID | USER_KINDS
 _CARRIED = frozenset({"cwd", "gitBranch", "gitRevision", "stopReason", "recordType", "records", "tokens"})
 """Keys of a message's metadata that its step says, or that only say where it came from."""
 _TOLD_STATUSES = (ToolStatus.OK, ToolStatus.ERROR, ToolStatus.PENDING)
-_ALL = 1 << 62
 Data = dict[str, Any]
 
 
@@ -90,13 +84,13 @@ def to_toolpath(
     writer = ToolpathWriter(session, edit=edit, subagents=subagents, lost=lost)
     others = writer.others_beside()
     graph = writer.graph
-    yield writer.dump({"graph": graph["graph"]})[:-1] + b',"paths":['
+    yield dump({"graph": graph["graph"]})[:-1] + b',"paths":['
     yield from _path_pieces(writer)
     for other in others:
         yield b","
         yield from _path_pieces(other)
-    refs = b"".join(b",\n" + writer.dump(ref) for ref in graph["refs"])
-    about = b',"meta":' + writer.dump(graph["meta"]) if graph["meta"] else b""
+    refs = b"".join(b",\n" + dump(ref) for ref in graph["refs"])
+    about = b',"meta":' + dump(graph["meta"]) if graph["meta"] else b""
     yield refs + b"]" + about + b"}\n"
 
 
@@ -104,11 +98,11 @@ def _path_pieces(writer: ToolpathWriter) -> Iterator[bytes]:
     """A path, a step a line."""
     lead = b'{"steps":[\n'
     for step in writer.steps():
-        yield lead + writer.dump(step)
+        yield lead + dump(step)
         lead = b",\n"
     # The last step's line goes on: no line of the document is a record by itself, so none is taken for a session's.
     opening = b'{"steps":[' if lead.startswith(b"{") else b""
-    yield opening + b"]," + writer.dump({"path": writer.identity(), "meta": writer.meta()})[1:]
+    yield opening + b"]," + dump({"path": writer.identity(), "meta": writer.meta()})[1:]
 
 
 def to_toolpath_stream(
@@ -120,15 +114,15 @@ def to_toolpath_stream(
     meta = writer.meta()
     actors = meta.pop("actors")
     opening: Data = {"version": "1"} | {key: item for key, item in writer.identity().items() if key != "head"}
-    yield writer.dump({"PathOpen": opening | {"meta": meta}}) + b"\n"
+    yield dump({"PathOpen": opening | {"meta": meta}}) + b"\n"
     for actor in sorted(actors):
-        yield writer.dump({"ActorDef": {"actor": actor, "definition": actors[actor]}}) + b"\n"
+        yield dump({"ActorDef": {"actor": actor, "definition": actors[actor]}}) + b"\n"
     for step in writer.steps():
-        yield writer.dump({"Step": step}) + b"\n"
+        yield dump({"Step": step}) + b"\n"
     if changed := writer.meta().get("files_changed"):
-        yield writer.dump({"PathMeta": {"patch": {"files_changed": changed}}}) + b"\n"
-    yield writer.dump({"Head": {"step_id": writer.head}}) + b"\n"
-    yield writer.dump({"PathClose": {}}) + b"\n"
+        yield dump({"PathMeta": {"patch": {"files_changed": changed}}}) + b"\n"
+    yield dump({"Head": {"step_id": writer.head}}) + b"\n"
+    yield dump({"PathClose": {}}) + b"\n"
 
 
 class ToolpathWriter:
@@ -183,8 +177,6 @@ class ToolpathWriter:
         self._actors: dict[str, str] = parent._actors if parent else self._model_actors()
         """The actor of each model, subagents' included."""
         self._count_losses()
-        self.dump = SessionDataWriter(session).dump
-        """Makes JSON of a part of the document."""
 
     def _is_within(self, child: Subagent) -> bool:
         return child.session is not None and (self._subagents or child.path is None)
@@ -536,10 +528,8 @@ class ToolpathWriter:
             rows.setdefault(self._place(run[0]) or 0, number)
         accounts, _ = accounts_of(self._source, runs)
         names: dict[str, str] = {}
-        for offset, line in _lines_in(self.session):
-            if "Step" not in line:
-                continue
-            whole = dict_of(line["Step"])
+        for offset, length in told.steps:
+            whole = dict_of(self.session.stores[0].record(offset, length).get("Step"))
             self._lost["subagent session"] += cut_deep(whole, _DEEPEST)
             parents = [names[parent] for parent in parents_of(whole) if parent in names]
             edited = self._edit(clean_value(whole))
@@ -603,14 +593,141 @@ def _handed(use: Data, agent: str | None) -> Data:
     return row
 
 
-def _lines_in(session: Session) -> Iterator[tuple[int, Data]]:
-    """The steps of the document that a session was read from, each with its place in it."""
-    store = session.stores[0]
-    if isinstance(store, MemoryStore):
-        number = 0
-        while raw := store.read(number, _ALL):
-            yield number, read_record(raw)
-            number += 1
-        return
-    for offset, _, _, line in store.records() if isinstance(store, StepStore) else records_in(session):
-        yield offset, line
+# -- steps of another document -----------------------------------------------------------------------------------------
+
+
+_KIND = "agent-coding-session-v1.1.0"
+_PAYLOADS = {TURN: "turn", EVENT: "event", WRITE: "fileWrite"}
+_OURS = "turnlog"
+"""The key under which earlier versions wrote their own view of a session."""
+_UNSIGNED = frozenset({"actors", "signatures"})
+_TOKENS = ("group_id", "token_usage", "attributed_token_usage")
+"""Keys of a turn's payload that are the account's."""
+_FILLED = ("tool_uses", "delegations", "environment")
+"""Keys of a turn's payload under which there is something, or they are left out."""
+_NOTHING = object()
+"""Stands for a value that cannot stand at its place."""
+_EMPTY = {"string": "", "boolean": False}
+
+schema_of = cache(load_schema)
+
+
+def sound_meta(value: object, of: str = "pathAbout") -> Data:
+    """The meta object of a graph or a path (or of a step: `stepAbout`), without actors and signatures."""
+    meta = {key: item for key, item in dict_of(clean_value(value)).items() if key not in _UNSIGNED}
+    return dict_of(_fit(meta, of))
+
+
+def sound_actor(value: object) -> Data:
+    """The definition of an actor, without what the schema does not allow."""
+    return dict_of(_fit(clean_value(value), "actorDefinition"))
+
+
+def is_actor(name: str) -> bool:
+    """Return whether an actor may have that name."""
+    return re.match(schema_of("toolpath")["$defs"]["actor"]["pattern"], name) is not None
+
+
+def sound_base(value: object) -> Data:
+    """The base at which a path starts; empty if the path does not say."""
+    base = dict_of(_fit(value, "base"))
+    return base if base.get("uri") else {}
+
+
+def sound_step(value: object) -> Data:
+    """A clean step as the base schema and its kind's want it, its turns without tokens; parents are the writer's."""
+    step = dict_of(value)
+    change = {key: part for key, part in dict_of(step.get("change")).items() if _is_named(part)}
+    sound = dict_of(_fit({"step": dict_of(step.get("step")), "change": change, "meta": {}}, "step"))
+    sound["step"].pop("parents", None)
+    sound["step"]["actor"] = sound["step"]["actor"] or "tool:unknown"
+    for part in sound["change"].values():
+        payload = part.get("structural")
+        if (kind := structural_type(part)) in _PAYLOADS:
+            said = {key: item for key, item in payload.items() if kind != TURN or key not in _TOKENS}
+            made = _fit(said, _PAYLOADS[kind], _KIND)
+            part["structural"] = {key: item for key, item in made.items() if item or key not in _FILLED}
+    del sound["meta"]
+    meta = sound_meta(step.get("meta"), "stepAbout")
+    return sound | ({"meta": meta} if meta else {})
+
+
+def _is_named(part: object) -> bool:
+    """Return whether an artifact's change says what it is, if it is no diff alone."""
+    return "structural" not in dict_of(part) or structural_type(part) is not None
+
+
+def _fit(value: object, of: str, name: str = "toolpath") -> Any:
+    return fit(value, {"$ref": f"/{of}"}, schema_of(name)["$defs"])
+
+
+def fit(value: Any, rule: Any, named: Data) -> Any:
+    """A value as a rule of a JSON Schema wants it: what cannot stand where it does goes, what must be there is empty.
+
+    `named` are the schema's `$defs`. It knows the rules that decide over a step: types, keys, patterns, choices.
+    """
+    rule = _resolved(rule, named)
+    for other in rule.get("allOf", ()):
+        value = fit(value, other, named)
+    kind, choice = rule.get("type"), rule.get("enum")
+    if choice is not None:
+        return value if value in choice else None if None in choice else _NOTHING
+    if kind == "string":  # texts in parts are a text
+        text = value if isinstance(value, str) else words_of(value)
+        return text if re.match(rule.get("pattern", ""), text) and (text or value == "") else _NOTHING
+    if kind == "boolean":
+        return value if isinstance(value, bool) else _NOTHING
+    if kind == "array":
+        return _as_list(value, _resolved(rule.get("items"), named), named)
+    return _as_object(value, rule, named) if kind == "object" or "properties" in rule else value
+
+
+def _resolved(rule: Any, named: Data) -> Data:
+    """A rule, or what it refers to; one that takes everything is empty."""
+    said = dict_of(rule)
+    return named[said["$ref"].rpartition("/")[2]] if "$ref" in said else said
+
+
+def _as_list(value: object, rule: Data, named: Data) -> object:
+    """Fit each item of a list; where the rule allows no other keys, items that lack a required one are left out."""
+    if not isinstance(value, list):
+        return _NOTHING
+    least = rule.get("required", ()) if rule.get("additionalProperties") is False else ()
+    rows = [fit(item, rule, named) for item in value if not least or dict_of(item).keys() >= set(least)]
+    return [row for row in rows if row is not _NOTHING]
+
+
+def _as_object(value: object, rule: Data, named: Data) -> object:
+    if not isinstance(value, dict):
+        return _NOTHING
+    known, others = rule.get("properties", {}), rule.get("additionalProperties", {})
+    made = {
+        key: one
+        for key, item in value.items()
+        if key != _OURS
+        and (key in known or others is not False)
+        and (one := fit(item, known.get(key, others), named)) is not _NOTHING
+    }
+    for key in rule.get("required", ()):
+        made.setdefault(key, _EMPTY.get(text_of(_resolved(known[key], named).get("type"))))
+        if None not in _resolved(known[key], named).get("enum", [None]) and made[key] is None:
+            return _NOTHING
+    either = rule.get("anyOf")
+    return made if either is None or any(made.keys() >= set(one["required"]) for one in either) else _NOTHING
+
+
+def cut_deep(step: Data, levels: int) -> int:
+    """Take out of a step the turns of subagents that nest deeper, as JSON readers have limits; returns how many have
+    lost theirs.
+    """
+    cut, waiting = 0, [(said, levels) for said in payloads_of(step, TURN)]
+    while waiting:
+        said, left = waiting.pop()
+        for row in delegations_of(said):
+            if (turns := list_of(row.get("turns"))) and left <= 0:
+                del row["turns"]
+                cut += 1
+                continue
+            for turn in map(dict_of, turns):
+                waiting += [(inner, left - 1) for inner in (payloads_of(turn, TURN) if "step" in turn else (turn,))]
+    return cut

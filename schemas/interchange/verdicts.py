@@ -67,18 +67,24 @@ Words = Callable[["ValidationError"], Iterable[Finding]]
 
 def schema_findings(name: str, value: object, words: Words | None = None) -> list[Finding]:
     """Return what the schema NAME (schemas/documents) rejects, by place; what a quick test takes is not looked into."""
-    test, validator = _checkers(name)
-    if test(value):
+    if _test(name)(value):
         return []
     found = sorted(
-        validator.iter_errors(cast(Any, value)), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path]
+        _validator(name).iter_errors(cast(Any, value)), key=lambda e: [(isinstance(p, str), p) for p in e.absolute_path]
     )
     return [finding for error in found for finding in (words or explain)(error)]
 
 
 @cache
-def _checkers(name: str) -> tuple[Test, Validator]:
-    """The quick test of a schema, and its validator, which passes over the items that the quick test takes.
+def _test(name: str) -> Test:
+    """The quick test of a schema."""
+    schema = load_schema(name)
+    return _quick(schema, schema)
+
+
+@cache
+def _validator(name: str) -> Validator:
+    """The validator of a schema, which passes over the items that the quick test takes.
 
     jsonschema takes about a millisecond for a message, minutes for a big document; what is valid, which is nearly all
     of it, need not be gone through in order to be explained.
@@ -98,8 +104,7 @@ def _checkers(name: str) -> tuple[Test, Validator]:
             if not test(item):
                 yield from validator.descend(item, of, path=index)
 
-    kind = extend(Draft202012Validator, {"items": items})  # type: ignore[no-untyped-call]
-    return _quick(schema, schema), kind(schema)
+    return extend(Draft202012Validator, {"items": items})(schema)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def _quick(schema: object, root: dict[str, Any]) -> Test:

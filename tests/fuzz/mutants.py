@@ -36,7 +36,7 @@ from renderers.terminal.styles import Palette
 from schemas.costs.responses import responses
 from schemas.interchange.events import event_line, read_events
 from schemas.interchange.registry import FORMATS, check, guess
-from schemas.interchange.snapshot_make import NoEvents, Pricing, TooManyTokens, make_snapshot
+from schemas.interchange.snapshot import NoEvents, Pricing, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, family, head_of, read_session, recognise
 from schemas.provider import Environment, Provider
 from schemas.providers import providers

@@ -12,8 +12,15 @@ from jsonschema import Draft202012Validator
 
 from schemas.diffs import from_strings
 from schemas.documents import load_schema
-from schemas.interchange.agent_response import AGENT_RESPONSE, soft_warnings, tool_uses, validate_agent_response
-from schemas.interchange.agent_response_write import LOSSES, NO_ANSWER, to_agent_response
+from schemas.interchange.agent_response import (
+    AGENT_RESPONSE,
+    LOSSES,
+    NO_ANSWER,
+    soft_warnings,
+    to_agent_response,
+    tool_uses,
+    validate_agent_response,
+)
 from schemas.interchange.session_data_write import to_session_data
 from schemas.message import USER_KINDS, Flag, Kind, Part, Tool, ToolStatus
 from schemas.opening import head_of, read_session, recognise

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.broken import read_broken, why_unread
-from schemas.interchange.agent_response_write import to_agent_response
+from schemas.interchange.agent_response import to_agent_response
 from schemas.interchange.session_data_write import to_session_data
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import OpenError, head_of, open_reading, read_session, recognise

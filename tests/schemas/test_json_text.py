@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.interchange.events import read_events, validate_events
 from schemas.interchange.json_text import line_warnings, read_json, read_line
-from schemas.interchange.toolpath_check import assemble
+from schemas.interchange.toolpath_check import validate_stream
 from tests.schemas.test_verdicts import EVENT
 
 
@@ -58,7 +58,7 @@ def test_a_line_is_json_where_a_document_is(odd):
     assert validate_events(event).valid
     assert [found.model for found in read_events(event)] == [EVENT["model"]]
     opened = f'{{"PathOpen": {{"version": "1", "id": "p", "x": {odd}}}}}'.encode()
-    assert assemble(opened + b'\n{"Head": {"step_id": ""}}\n').errors == []
+    assert validate_stream(opened + b'\n{"Head": {"step_id": ""}}\n').errors == []
 
 
 def test_a_fault_of_a_line_names_its_column():

@@ -60,17 +60,17 @@ changed = partial(changed_in, BOOK)
 @pytest.mark.parametrize(
     ("book", "words"),
     [
-        ([], "the book: must be an object, not an array"),
+        ([], "the book: the document must be an object, not an array"),
         ({}, "`providers` is missing"),
-        (changed("providers", 1), "/providers: must be an object, not an integer"),
-        (changed("meta", 1), "/meta: must be an object, not an integer"),
+        (changed("providers", 1), "/providers: `providers` must be an object, not an integer"),
+        (changed("meta", 1), "/meta: `meta` must be an object or null, not an integer"),
         (changed("provider_aliases/x", "nobody"), "/provider_aliases/x: there is no provider nobody"),
-        (changed("provider_aliases/x", 5), "/provider_aliases/x: must be a name, not an integer"),
+        (changed("provider_aliases/x", 5), "/provider_aliases/x: `x` must be a string, not an integer"),
         (changed("providers/claude/model_aliases/y", "z"), "/providers/claude/model_aliases/y: there is no model z"),
-        (changed("providers/claude", None), "/providers/claude: must be an object, not null"),
+        (changed("providers/claude", None), "/providers/claude: `claude` must be an object, not null"),
         (
             changed("providers/claude/models/full", 5),
-            "/providers/claude/models/full: must be an object, not an integer",
+            "/providers/claude/models/full: `full` must be an object, not an integer",
         ),
         (
             changed("providers/claude/models/full/output_usd_per_mtok", ...),
@@ -78,20 +78,23 @@ changed = partial(changed_in, BOOK)
         ),
         (
             changed("providers/claude/models/full/input_usd_per_mtok", -1),
-            "input_usd_per_mtok: must be from 0 to 1,000,000,000 dollars, not -1",
+            "/input_usd_per_mtok: `input_usd_per_mtok` must be at least 0, not -1",
         ),
-        (changed("providers/claude/models/full/input_usd_per_mtok", "1"), "must be a number of dollars, not a string"),
+        (
+            changed("providers/claude/models/full/input_usd_per_mtok", "1"),
+            "`input_usd_per_mtok` must be a number, not a string",
+        ),
         (
             changed("providers/claude/models/full/input_usd_per_mtok", True),
-            "must be a number of dollars, not a boolean",
+            "`input_usd_per_mtok` must be a number, not a boolean",
         ),
         (
             changed("providers/claude/models/full/input_usd_per_mtok", 1e10),
-            "must be from 0 to 1,000,000,000 dollars, not 1",
+            "/input_usd_per_mtok: `input_usd_per_mtok` must be at most 1000000000, not 1",
         ),
         (
             changed("providers/claude/subscription_usd_month", None),
-            "subscription_usd_month: must be a number of dollars, not null",
+            "`subscription_usd_month` must be a number, not null",
         ),
     ],
 )

@@ -13,6 +13,7 @@ from schemas.providers import _google
 from schemas.providers.claude import Claude
 from schemas.providers.codex.tools import TYPES as CODEX
 from schemas.providers.cursor import tools as cursor
+from tests.schemas.session_documents import small, written
 
 PAGE = Path(documents.__file__).with_name("session-data.md").read_text()
 TYPES = ("write", "read", "search", "shell", "task", "generic")
@@ -38,6 +39,9 @@ def test_the_page_has_the_tools_of_each_agent(agent):
 
 def test_the_page_has_every_fact_of_turnlogs_own():
     tables = (facts.TOOL, facts.PART, facts.EXCHANGE, facts.SESSION, facts.SUBAGENT)
-    group = facts.Group("g", "m", facts.TokenUsage(1), [{}], "r").to_json()
+    session = small().session
+    session.rounds[0] = "r"
+    group = written(session)["exchanges"][0]["metadata"]["turnlog"]["groups"][0]
     keys = {fact.key for table in tables for fact in table} | group.keys()
+    assert {"id", "usage", "round"} <= group.keys()
     assert keys <= set(re.findall(r"`(\w+)`", PAGE))

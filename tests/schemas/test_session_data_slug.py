@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.interchange.session_data_read import read_document
-from schemas.interchange.session_data_slug import session_slug, slug_of
+from schemas.interchange.session_data_write import session_slug, slug_of
 from schemas.message import Kind, Part
 from schemas.opening import read_session
 from tests.schemas.session_documents import again, document, written

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from schemas.costs.responses import responses
 from schemas.interchange.session_data_write import to_session_data
+from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_check import validate_toolpath
-from schemas.interchange.toolpath_format import KIND
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import read_session

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import load_schema
+from schemas.interchange.toolpath import KIND, KIND_1_0
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
-from schemas.interchange.toolpath_format import KIND, KIND_1_0
 
 TIME = "2026-01-01T00:00:00Z"
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_document import StepStore, skim
-from schemas.interchange.toolpath_format import KIND
 from schemas.interchange.toolpath_read import open_toolpath
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import head_of, read_session, recognise

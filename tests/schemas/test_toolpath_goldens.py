@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from schemas.interchange.toolpath import EVENT, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
-from schemas.interchange.toolpath_format import EVENT, TURN, WRITE, structural_type
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.opening import read_session
 

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from schemas.interchange.toolpath import TOOLPATH
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
-from schemas.interchange.toolpath_read import read_path
+from schemas.interchange.toolpath_read import TOOLPATH, read_path
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.interchange.verdicts import Verdict
 from schemas.message import Flag, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.toolpath_lineage import Branches
+from schemas.interchange.toolpath_document import Branches
 
 
 def test_going_on_says_nothing_anew_of_what_was_settled():

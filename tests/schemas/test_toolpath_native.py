@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from schemas.interchange.session_data_write import to_session_data
+from schemas.interchange.toolpath import EVENT, TURN, structural_type
 from schemas.interchange.toolpath_check import validate_toolpath
-from schemas.interchange.toolpath_format import EVENT, TURN, structural_type
 from schemas.interchange.toolpath_write import to_toolpath
 from schemas.opening import read_session
 from schemas.usage import TokenUsage

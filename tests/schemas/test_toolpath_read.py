@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.interchange.toolpath import TOOLPATH
+from schemas.interchange.toolpath import KIND, KIND_1_0, payload_of
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
-from schemas.interchange.toolpath_format import KIND, KIND_1_0, payload_of
-from schemas.interchange.toolpath_read import read_path
+from schemas.interchange.toolpath_read import TOOLPATH, read_path
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.message import Flag, Kind, ToolStatus
 from schemas.opening import OpenError, read_session

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.interchange.session_data_read import read_document
-from schemas.interchange.toolpath_format import KIND
+from schemas.interchange.toolpath import KIND
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_tools import put_writes, read_write, tool_use, type_of
 from schemas.interchange.toolpath_write import to_toolpath

@@ -11,8 +11,8 @@ import pytest
 
 from schemas.clean import Run, Sgr
 from schemas.diffs import FileDiff, added_file, from_strings, from_unified
+from schemas.interchange.toolpath import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
-from schemas.interchange.toolpath_format import EVENT, KIND, TURN, structural_type
 from schemas.interchange.toolpath_read import read_path
 from schemas.interchange.toolpath_tools import put_writes, read_writes
 from schemas.interchange.toolpath_write import LOSSES, to_toolpath, to_toolpath_stream

@@ -16,6 +16,7 @@ from schemas.interchange.verdicts import Finding, schema_findings, shown
 from tests.schemas.mutations import mutated
 from tests.schemas.test_agent_response import whole
 from tests.schemas.test_documents import GOOD
+from tests.schemas.test_price_book import BOOK
 
 EVENT = {
     "provider": "p", "model": "m", "session_id": "s", "timestamp": "2026-01-01T00:00:00Z",
@@ -42,6 +43,7 @@ VALID: dict[str, dict[str, Any]] = {
     "toolpath": TOOLPATH,
     "agent-coding-session-v1.0.0": TOOLPATH["paths"][0],
     "agent-coding-session-v1.1.0": TOOLPATH["paths"][0],
+    "price-book": BOOK,
     "events": EVENT,
     "snapshot": SNAPSHOT,
     "agent-response": RESPONSE,

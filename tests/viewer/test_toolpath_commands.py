@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.interchange.toolpath_format import KIND
+from schemas.interchange.toolpath import KIND
 from tests.fixtures.claude import samples
 
 

@@ -11,7 +11,7 @@ from renderers.headline import headline, tool_command
 from renderers.places import find_place
 from renderers.plain_tables import aligned_tables
 from schemas.clean import one_line
-from schemas.interchange.session_data_write import SessionDataWriter
+from schemas.interchange.session_data_write import SessionDataWriter, dump
 from schemas.message import USER_KINDS, Flag, Kind, Message, Tool
 from schemas.session import Change, Op, Session
 from schemas.values import text_of
@@ -78,7 +78,7 @@ class JsonPrinter:
         old, writer = self._writers.get(path), self._writer(source)
         keys = session.messages.key
         if old is not None and _restarted(changes):
-            self._line(source, writer, "restarted", None, None)
+            self._line(source, "restarted", None, None)
             printed.clear()
         if old is not None:
             moved = {keys[change.message] for change in changes if change.op is Op.APPENDED}
@@ -113,23 +113,16 @@ class JsonPrinter:
         exchange = session.exchanges[session.messages.exchange[index]].id
         message = writer.message(session.message(index))
         if printed is not None and message["id"] != printed[1]:
-            self._line(source, writer, "removed", printed[0], {**message, "id": printed[1]})
+            self._line(source, "removed", printed[0], {**message, "id": printed[1]})
             change = "appended"
-        self._line(source, writer, change, exchange, message)
+        self._line(source, change, exchange, message)
         return exchange, text_of(message["id"])
 
-    def _line(
-        self,
-        source: Source,
-        writer: SessionDataWriter,
-        change: str,
-        exchange: str | None,
-        message: dict[str, Any] | None,
-    ) -> None:
+    def _line(self, source: Source, change: str, exchange: str | None, message: dict[str, Any] | None) -> None:
         value: dict[str, Any] = {"change": change, "exchangeId": exchange, "message": message}
         if source.subagent is not None:
             value["subagent"] = source.subagent.id
-        self.pieces.append(writer.dump(value) + b"\n")
+        self.pieces.append(dump(value) + b"\n")
 
     def _writer(self, source: Source) -> SessionDataWriter:
         path, session = source.follower.path, source.follower.session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemas.interchange.session_data_facts import as_text, read_time
-from schemas.interchange.toolpath_format import TURN
+from schemas.interchange.toolpath import TURN
 from schemas.interchange.toolpath_turns import SAID, Data, Line, Source, joined_texts, line_of, offsets, records_in
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.values import dict_of
