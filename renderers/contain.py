@@ -23,7 +23,6 @@ from renderers.inline import safe_inline, safe_table
 LIMIT = 1 << 20
 """Characters; a longer text is no prose, and is shown as code."""
 _OUR_LEVELS = 3
-_CONTAINERS = re.compile(r"(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*")
 # A text without any of these needs no change: no tag, image, link, definition or fence, and no line that makes a
 # heading of itself or of the line above.
 _RISKY = re.compile(r"<|!\[|\]\(|\]:|```|~~~|^[ \t>*+.)0-9-]*(?:#|=+[ \t]*$)|^[ \t>*+.)0-9-]+$", re.MULTILINE)
@@ -35,6 +34,8 @@ _FENCE_LINE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)*\]:", re.DOTALL)
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 _DELIMITERS = re.compile(r"[|:\- \t]+")
+_TABLE_RULE = re.compile(rf"(?:[ \t]|>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))*+{_DELIMITERS.pattern}")
+"""The line under a table's heading, behind the marks of quotes and lists."""
 
 
 @cache
@@ -77,7 +78,7 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     if len(text) > LIMIT:
         return None
     tokens = _blocks(False).parse(text)
-    tabular = "|" in text and any(_DELIMITERS.fullmatch(line, _text_start(line)) for line in lines)
+    tabular = "|" in text and any(map(_TABLE_RULE.fullmatch, lines))
     # Readers differ in what ends a table and what begins one; only where that makes no difference do we go on.
     if tabular and _skeleton(tokens) != _skeleton(_blocks(True).parse(text)):
         return None
@@ -93,15 +94,18 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
             known[start:end] = b"\1" * (end - start)
             if token.type == "fence" and token.level == 0:
                 closing = _closing(token, lines)
-                if original is not None:
-                    _restore_tabs(out, original, start + 1, end)
+                for i in range(start + 1, end):
+                    if original is not None and "\t" in original[i] and not _FENCE_LINE.match(original[i]):
+                        out[i] = original[i]
         elif token.type == "hr":
             known[start] = 1
             out[start] = _DASHES.sub("***", lines[start])
         elif token.type == "heading_open":
             heading = int(token.tag[1])
             known[start] = 1
-            out[start] = _demoted(lines[start], heading)
+            line, mark = lines[start], lines[start].index("#")
+            behind = safe_inline(line[mark + heading :])
+            out[start] = line[:mark] + "#" * min(6, heading + _OUR_LEVELS) + behind  # below our levels
         elif token.type == "inline":
             known[start:end] = b"\1" * (end - start)
             if heading:
@@ -111,12 +115,6 @@ def _contained(text: str, lines: list[str], *, hard: bool, original: list[str] |
     if any(not known[i] and _MARKERS.fullmatch(line) is None for i, line in enumerate(lines)):
         return None
     return [*out, closing] if closing else out
-
-
-def _text_start(line: str) -> int:
-    """Return the start of a line's own text, behind the marks of quotes and lists."""
-    match = _CONTAINERS.match(line)
-    return match.end() if match else 0
 
 
 def _skeleton(tokens: list[Token]) -> list[tuple[str, int, int]]:
@@ -134,18 +132,6 @@ def _closing(token: Token, lines: list[str]) -> str:
     last = lines[end - 1].strip()
     closed = end - 1 > start and len(last) >= len(token.markup) and not last.strip(token.markup[0])
     return "" if closed and _FENCE_LINE.match(lines[end - 1]) else token.markup
-
-
-def _restore_tabs(out: list[str], original: list[str], start: int, end: int) -> None:
-    for i in range(start, end):
-        if "\t" in original[i] and not _FENCE_LINE.match(original[i]):
-            out[i] = original[i]
-
-
-def _demoted(line: str, level: int) -> str:
-    """A heading's line with its level below ours."""
-    start = line.index("#")
-    return line[:start] + "#" * min(6, level + _OUR_LEVELS) + safe_inline(line[start + level :])
 
 
 def _paragraph(token: Token, out: list[str], start: int, hard: bool) -> bool:

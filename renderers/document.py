@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from renderers.facts import (
     exchange_facts,
@@ -21,7 +21,8 @@ from renderers.facts import (
     usage_line,
     utc_time,
 )
-from renderers.headline import Headline, Outcome, from_root, headline, summary_of, thinking_line, tool_slice
+from renderers.headline import Headline, Outcome, from_root, headline, lines_in, summary_of, thinking_line, tool_slice
+from renderers.inputs import Code as Code
 from renderers.inputs import tool_inputs
 from renderers.options import Include
 from renderers.places import Part
@@ -86,15 +87,6 @@ class Prose(NamedTuple):
     text: str
 
 
-class Code(NamedTuple):
-    """Text that is shown exactly as it is; `runs` are the colours a program printed it in."""
-
-    text: str
-    language: str = ""
-    label: str = ""
-    runs: tuple[Run, ...] = ()
-
-
 class Open(NamedTuple):
     """The start of a fold; `kind` is thinking, tool, output, context, compaction, subagent, rewound or inherited."""
 
@@ -117,23 +109,22 @@ class Items(NamedTuple):
 Piece: TypeAlias = Front | Heading | Facts | Mark | Prompt | Prose | Code | Open | Close | Items
 
 
-class Options(TypedDict, total=False):
-    """The options of a document that need not be given."""
-
-    redactor: Redactor | None
-    """Replaces secrets, and counts them."""
-    subagents: Load | None
-    """Reads the session of a subagent, which then stands under its call."""
-    part: Part | None
-    """The part of the session that it is of; without it the whole."""
-
-
 class Document:
-    """One session, or a part of it, with its subagents."""
+    """One session, or a `part` of it, with its subagents, which `subagents` reads: each stands under its call. The
+    `redactor` replaces secrets, and counts them.
+    """
 
-    def __init__(self, session: Session, include: Include, **options: Unpack[Options]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        include: Include,
+        *,
+        redactor: Redactor | None = None,
+        subagents: Load | None = None,
+        part: Part | None = None,
+    ) -> None:
         self.session, self.include = session, include
-        self.redactor, self.load, self.part = options.get("redactor"), options.get("subagents"), options.get("part")
+        self.redactor, self.load, self.part = redactor, subagents, part
         self._loaded: dict[int, Session | None] = {}
 
     def title(self) -> str:
@@ -302,17 +293,13 @@ class Document:
             return
         usage = session.exchange_usage(exchange.index)
         ending = [f"exchange: {usage_line(usage, format_exact)}"] if usage is not None else []
-        if self.include.thinking and (withheld := self._withheld(session, exchange)):
+        # A line for each would stand between everything else.
+        flags, chars = session.messages.flags, session.messages.chars
+        messages = session.message_range(exchange.index) if self.include.thinking else ()
+        if withheld := sum(bool(flags[i] & Flag.WITHHELD) and not chars[i] for i in messages):
             ending.append(f"{plural(withheld, 'thinking block')} withheld by the provider")
         if ending:
             yield Facts(" · ".join(ending))
-
-    def _withheld(self, session: Session, exchange: Exchange) -> int:
-        """Return the line that counts thinking which nobody may read: a line for each would stand between everything
-        else.
-        """
-        flags, chars, withheld = session.messages.flags, session.messages.chars, int(Flag.WITHHELD)
-        return sum(bool(flags[i] & withheld) and not chars[i] for i in session.message_range(exchange.index))
 
     def _body(self, session: Session, exchange: Exchange, prefix: str, depth: int) -> Iterator[Piece]:
         flags, opener, withheld = session.messages.flags, int(Flag.OPENER), int(Flag.WITHHELD)
@@ -408,9 +395,7 @@ class Document:
             yield Facts("thinking, withheld by the provider" if withheld else "thinking, empty")
 
     def _joined(self, rows: list[Message]) -> Iterator[Piece]:
-        """Pieces of context that were put into the conversation in one go, folded away together; the list is empty
-        afterwards.
-        """
+        """Context that was put into the conversation in one go, folded away together; the list is empty afterwards."""
         if len(rows) == 1:
             yield from self._aside(rows[0].kind, rows[0].label, rows[0].text)
         elif rows and self.include.context:
@@ -448,8 +433,7 @@ class Document:
             yield Code(said)
         if formatted:
             yield Prose(formatted.strip("\n"))
-        for listing in listings:
-            yield Code(listing.text, listing.language, listing.label)
+        yield from listings
         if diff:
             yield Code(diff, "diff")
         if self.include.output:
@@ -463,9 +447,10 @@ class Document:
             for image in tool.images:
                 yield Facts(image.text)
         elif tool.text:
-            yield Facts(f"output left out: {plural(_lines(tool.text), 'line')}")
+            yield Facts(f"output left out: {plural(lines_in(tool.text), 'line')}")
         if tool.subagent is not None:
-            yield from self._called(session, tool.subagent, f"{prefix}m{message.index}-", depth)
+            for subagent in [agent for agent in session.subagents if agent.id == tool.subagent][:1]:
+                yield from self._subagent(subagent, f"{prefix}m{message.index}-", depth)
         yield Close()
 
     def _printed(self, text: str, runs: Sequence[Run], label: str = "") -> Iterator[Piece]:
@@ -480,11 +465,6 @@ class Document:
                 yield Code(text[start:end], label=label, runs=runs_from(runs, start))
 
     # -- subagents -------------------------------------------------------------------------------------------------
-
-    def _called(self, session: Session, agent_id: str, prefix: str, depth: int) -> Iterator[Piece]:
-        subagent = next((agent for agent in session.subagents if agent.id == agent_id), None)
-        if subagent is not None:
-            yield from self._subagent(subagent, prefix, depth)
 
     def _subagent(self, subagent: Subagent, prefix: str, depth: int) -> Iterator[Piece]:
         called, task = (one_line(self._hide(text)) for text in (subagent.name, subagent.description))
@@ -552,9 +532,7 @@ def _short(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a prompt is a short line that reads the same in a heading: nothing in it means anything in
-    Markdown.
-    """
+    """Return whether a prompt is a short line that reads the same in a heading: no Markdown in it."""
     return 0 < len(text) <= _HEADING - 8 and text.replace(" ", "").translate(_SIGNS).isalnum()
 
 
@@ -562,14 +540,10 @@ _SIGNS = str.maketrans("", "", ",.?!':;/()-")
 
 
 def _fold(title: str, text: str, kind: str, *pieces: Piece) -> Iterator[Piece]:
-    yield Open(one_line(title), plural(_lines(text), "line"), kind)
+    yield Open(one_line(title), plural(lines_in(text), "line"), kind)
     if text:
         yield from pieces
     yield Close()
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def _subagent_usage(child: Session) -> str:

@@ -79,6 +79,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def local_time(seconds: float, *, date: bool = False) -> str:
     """A time on this machine's clock, for people: `14:21`, or `2026-03-04 14:21`."""
     return _moment(seconds, "%Y-%m-%d %H:%M" if date else "%H:%M", local=True)

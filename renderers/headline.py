@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from renderers.facts import format_seconds, plural
 from schemas.clean import one_line
 from schemas.diffs import FileDiff, from_v4a, totals
 from schemas.message import PREVIEW, Tool, ToolStatus
+from schemas.path_hints import shell_text
 from schemas.session import Session
 from schemas.slices import FILE_INPUTS, Slice, shell_slice, slice_of
 from schemas.values import list_of, texts_of
@@ -22,8 +22,6 @@ _OBJECT_LIMIT = 300
 _SIGNS = re.compile(r"^\s*(?:#+|>+|[-*])\s+|\*\*|`")
 _NAMED = 20
 """So many pieces of context are named in a line."""
-_SHELL = re.compile(r"(?:^|[/\\])(?:bash|sh|zsh|dash|ksh|fish|pwsh|powershell|cmd)(?:\.exe)?\Z", re.IGNORECASE)
-_SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
 _FOUND = re.compile(r"^Found (\d+) (?:total )?(file|line|match|occurrence|result)", re.MULTILINE)
 _TELLING = (
     "file_path", "path", "notebook_path", "command", "cmd", "query", "pattern", "url", "description", "subject",
@@ -157,18 +155,6 @@ def from_root(diff: FileDiff, root: str | None) -> FileDiff:
     return replace(diff, path=relative_path(diff.path, root), renamed_to=renamed)
 
 
-def shell_text(command: object) -> str:
-    """The command a person would have typed: `ls` for `["bash", "-lc", "ls"]`, quoted where the list needs it."""
-    if isinstance(command, str):
-        return command
-    if not isinstance(command, Sequence) or not all(isinstance(word, str) for word in command):
-        return ""
-    words: list[str] = list(command)
-    if len(words) >= 3 and _SHELL.search(words[0]) and _SHELL_FLAGS.match(words[-2]):
-        return words[-1]
-    return shlex.join(words)
-
-
 def tool_command(tool: Tool) -> str | None:
     """The whole command of a tool that runs one; None for any other tool."""
     if tool.type != "shell" and tool.name not in _COMMANDS:
@@ -245,9 +231,13 @@ def _status(tool: Tool) -> list[Outcome]:
     return [Outcome(f"{words} by {tool.denier}" if tool.denier else words, tone)]
 
 
+def lines_in(text: str) -> int:
+    """Count the lines of a text."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
 def _lines(tool: Tool) -> _Facts:
-    text = _printed(tool)
-    count = text.count("\n") + (not text.endswith("\n")) if text else 0
+    count = lines_in(_printed(tool))
     return (Outcome(plural(count, "line"), "plain"),) if count else ()
 
 
@@ -303,16 +293,11 @@ def _patched(tool: Tool) -> list[tuple[str, str]]:
     changes = tool.input.get("changes")
     if isinstance(changes, list):
         named = [change for change in changes if isinstance(change, Mapping) and isinstance(change.get("path"), str)]
-        return [(_kind(change), change["path"]) for change in named]
-    texts = [tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")]
-    return [
-        (diff.operation, diff.path) for diff in from_v4a(next((text for text in texts if isinstance(text, str)), ""))
-    ]
-
-
-def _kind(change: Mapping[str, Any]) -> str:
-    kind = change.get("kind")
-    return str(kind.get("type") if isinstance(kind, Mapping) else kind)
+        kinds = [change.get("kind") for change in named]
+        kinds = [kind.get("type") if isinstance(kind, Mapping) else kind for kind in kinds]
+        return [(str(kind), change["path"]) for kind, change in zip(kinds, named, strict=True)]
+    patch = next(iter(texts_of([tool.input.get(key) for key in ("input", "patch", "patchText", "arguments")])), "")
+    return [(diff.operation, diff.path) for diff in from_v4a(patch)]
 
 
 def _search(tool: Tool, root: str | None) -> _What:

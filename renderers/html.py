@@ -12,35 +12,19 @@ from functools import cache
 from html import escape as _text
 from importlib.resources import files
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from renderers import document as pieces
 from renderers.changed_words import Spot, changes_in
-from renderers.document import (
-    Close,
-    Code,
-    Document,
-    Fact,
-    Facts,
-    Front,
-    Heading,
-    Items,
-    Mark,
-    Open,
-    Options,
-    Piece,
-    Prompt,
-    Prose,
-)
+from renderers.document import Document, Fact, Piece
 from renderers.facts import exchange_numbers, format_exact
 from renderers.headline import Headline
-from renderers.options import Include
 from renderers.surplus import keep_surplus_cells
 from schemas.clean import Run, Sgr
-from schemas.session import Session
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _LIMIT = 1 << 18
@@ -52,14 +36,13 @@ _SCHEME = re.compile(r"[^/?#]*:")
 _CONTAINERS = re.compile(r"(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)]))+")
 
 
-def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+def render(document: Document) -> Iterator[str]:
     """The page, in pieces."""
-    document = Document(session, include, **options)
     open_section = False
     for piece in document.pieces(headed=True):
-        if isinstance(piece, Front):
+        if isinstance(piece, pieces.Front):
             yield document.written(_head(piece, _outline(document)))
-        elif isinstance(piece, Heading) and piece.level == 2:
+        elif isinstance(piece, pieces.Heading) and piece.level == 2:
             yield f"{'</section>' if open_section else ''}\n<section>\n{document.written(_write(piece))}"
             open_section = True
         else:
@@ -69,34 +52,34 @@ def render(session: Session, include: Include, **options: Unpack[Options]) -> It
 
 def _write(piece: Piece) -> str:
     match piece:
-        case Prose(text):
+        case pieces.Prose(text):
             return f'<div class="text">{_markdown(text, breaks=False)}</div>\n'
-        case Code(text, language, label, runs):
+        case pieces.Code(text, language, label, runs):
             above = f'<p class="label">{_text(label)}</p>' if label else ""
             return above + (_diff(text) if language == "diff" else f"<pre><code>{coloured(text, runs)}</code></pre>\n")
-        case Open(title, ending, kind, line):
+        case pieces.Open(title, ending, kind, line):
             words = f"<b>{_text(line.verb)}</b> {_text(line.object)}" if line else _text(title)
             what = f'<span class="what">{words.rstrip()}</span>'
             end = _outcome(line) if line else _text(ending)
             summary = f'<summary>{what}<span class="ending">{end}</span></summary>'
             return f'<details class="{kind}">{summary}<div class="body">\n'
-        case Close():
+        case pieces.Close():
             return "</div></details>\n"
-        case Facts(text):
+        case pieces.Facts(text):
             return f'<p class="facts">{_text(text)}</p>\n'
-        case Prompt(text):
+        case pieces.Prompt(text):
             return f'<div class="prompt">{_markdown(text, breaks=True)}</div>\n'
-        case Mark(text, bad):
+        case pieces.Mark(text, bad):
             return f'<p class="mark{" bad" if bad else ""}">{"✗ " if bad else ""}{_text(text)}</p>\n'
-        case Heading(text, level, anchor):
+        case pieces.Heading(text, level, anchor):
             return f'<h{level} id="{_text(anchor)}"><a href="#{_text(anchor)}">{_text(text)}</a></h{level}>\n'
-        case Items(rows):
+        case pieces.Items(rows):
             return "<ul>" + "".join(f"<li>{_text(row)}</li>" for row in rows) + "</ul>\n"
-        case Front():
+        case pieces.Front():
             return _head(piece, "")
 
 
-def _head(front: Front, outline: str) -> str:
+def _head(front: pieces.Front, outline: str) -> str:
     rows = "".join(
         f"<div><dt>{_text(name.replace('_', ' '))}</dt><dd>{_text(_fact(fact))}</dd></div>"
         for name, fact in front.facts.items()
@@ -175,9 +158,7 @@ def _diff_line(line: str, spots: list[Spot]) -> str:
 
 
 def _is_place(lines: list[str], at: int) -> bool:
-    """Return whether a line says where the ones below it belong: what Git tells of a file, its two names, or a hunk's
-    lines.
-    """
+    """Return whether a line says where those below belong: what Git tells of a file, its names, or a hunk's lines."""
     if lines[at].startswith("--- "):  # alone, it is a line that went and began with two of them
         return lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
     return lines[at][:1] not in ("", " ", "+", "-", "\\") or (
@@ -236,15 +217,15 @@ _FLAGS = (("bold", "B"), ("dim", "D"), ("italic", "I"), ("underline", "U"), ("st
 
 def coloured(text: str, runs: Iterable[Run]) -> str:
     """`text` escaped, with a span around each run that is more than plain text."""
-    pieces: list[str] = []
+    out: list[str] = []
     position = 0
     for start, end, sgr in runs:
         attributes = _attributes(sgr)
         if attributes and position <= start < end:
-            pieces.append(_text(text[position:start]))
-            pieces.append(f"<span{attributes}>{_text(text[start:end])}</span>")
+            out.append(_text(text[position:start]))
+            out.append(f"<span{attributes}>{_text(text[start:end])}</span>")
             position = end
-    return "".join((*pieces, _text(text[position:])))
+    return "".join((*out, _text(text[position:])))
 
 
 def _attributes(sgr: Sgr) -> str:

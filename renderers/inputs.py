@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from renderers.headline import tool_command
-from schemas.clean import as_json, one_line
+from schemas.clean import Run, as_json, one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS
 from schemas.message import Tool
 
@@ -22,15 +22,16 @@ _SHORT = 160
 _FILE_TOOLS = frozenset({"Read", "Write", "Edit", "MultiEdit"})
 
 
-class Listing(NamedTuple):
-    """A block: its text, the language to colour it in, and what it is."""
+class Code(NamedTuple):
+    """Text that is shown exactly as it is; `runs` are the colours a program printed it in."""
 
     text: str
     language: str = ""
     label: str = ""
+    runs: tuple[Run, ...] = ()
 
 
-def tool_inputs(tool: Tool) -> Iterator[Listing]:
+def tool_inputs(tool: Tool) -> Iterator[Code]:
     """The input of a tool use: its command, its longer texts, and everything short as `name: value` lines.
 
     What the diff beside it shows is left out.
@@ -44,7 +45,7 @@ def tool_inputs(tool: Tool) -> Iterator[Listing]:
         if not tool.diffs or "*** Begin Patch" not in command:
             if about:
                 del rest["description"]
-            yield Listing(command, "sh", about)
+            yield Code(command, "sh", about)
     if tool.diffs:
         rest = {key: value for key, value in rest.items() if key not in _DIFF_KEYS}
         if rest.get("replace_all") is False:
@@ -54,19 +55,19 @@ def tool_inputs(tool: Tool) -> Iterator[Listing]:
     for key in ("todos", "plan"):
         if items := _checklist(rest.get(key)):
             del rest[key]
-            yield Listing(items)
+            yield Code(items)
     short: list[str] = []
-    long: list[Listing] = []
+    long: list[Code] = []
     for key, value in rest.items():
         text = value if isinstance(value, str) else json_text(value)
         if len(text) <= _SHORT and "\n" not in text:
             short.append(f"{key}: {text}")
         elif isinstance(value, str):
-            long.append(Listing(text, label=key))
+            long.append(Code(text, label=key))
         else:
-            long.append(Listing(json_text(value, pretty=True), "json", key))
+            long.append(Code(json_text(value, pretty=True), "json", key))
     if short:
-        yield Listing("\n".join(short))
+        yield Code("\n".join(short))
     yield from long
 
 

@@ -11,25 +11,10 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Unpack
 
+from renderers import document as pieces
 from renderers.contain import contain, escape, fence, quote
-from renderers.document import (
-    Close,
-    Code,
-    Document,
-    Fact,
-    Facts,
-    Front,
-    Heading,
-    Items,
-    Mark,
-    Open,
-    Options,
-    Piece,
-    Prompt,
-    Prose,
-)
+from renderers.document import Document, Fact, Piece
 from renderers.options import Include
 from renderers.places import Part
 from renderers.redact import Redactor
@@ -38,20 +23,21 @@ from schemas.session import Session
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
 
-def render(session: Session, include: Include, **options: Unpack[Options]) -> Iterator[str]:
+def render(document: Document) -> Iterator[str]:
     """The document, in pieces."""
-    document = Document(session, include, **options)
     yield from _written(document, document.pieces())
 
 
-def _written(document: Document, pieces: Iterable[Piece]) -> Iterator[str]:
+def _written(document: Document, given: Iterable[Piece]) -> Iterator[str]:
     after_prose = False
-    for piece in pieces:
+    for piece in given:
         text = document.written(_write(piece))
         # A list at the end of one text would take in an indented beginning of the next, or the items of ours.
-        if after_prose and (isinstance(piece, Items) or (isinstance(piece, Prose) and text[:1] in (" ", "\t"))):
+        if after_prose and (
+            isinstance(piece, pieces.Items) or (isinstance(piece, pieces.Prose) and text[:1] in (" ", "\t"))
+        ):
             yield "<!-- -->\n\n"
-        after_prose = isinstance(piece, Prose)
+        after_prose = isinstance(piece, pieces.Prose)
         yield text
 
 
@@ -62,49 +48,49 @@ def render_exchange(session: Session, exchange: int, redactor: Redactor | None =
     return "".join(_written(document, _without_folds(document.pieces())))
 
 
-def _without_folds(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _without_folds(given: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces with each fold as a line of a list, what it holds left out."""
     lines: list[str] = []
     depth = 0
-    for piece in pieces:
-        if isinstance(piece, Open):
+    for piece in given:
+        if isinstance(piece, pieces.Open):
             if not depth:
                 lines.append(" · ".join(filter(None, (piece.title, piece.ending))))
             depth += 1
-        elif isinstance(piece, Close):
+        elif isinstance(piece, pieces.Close):
             depth -= 1
         elif not depth:
             if lines:
-                yield Items(tuple(lines))
+                yield pieces.Items(tuple(lines))
                 lines.clear()
             yield piece
     if lines:
-        yield Items(tuple(lines))
+        yield pieces.Items(tuple(lines))
 
 
 def _write(piece: Piece) -> str:
     match piece:
-        case Prose(text):
+        case pieces.Prose(text):
             return f"{contain(text)}\n\n"
-        case Code(text, language, label):
+        case pieces.Code(text, language, label):
             above = f"*{escape(label)}*\n\n" if label else ""
             return f"{above}{fence(text, language if _LANGUAGE.fullmatch(language) else '')}\n\n"
-        case Open(title, ending, _, line):
+        case pieces.Open(title, ending, _, line):
             start = f"<b>{_html(line.verb)}</b> {_html(line.object)}".rstrip() if line else _html(title)
             return f"<details><summary>{start}{f' · {_html(ending)}' if ending else ''}</summary>\n\n"
-        case Close():
+        case pieces.Close():
             return "</details>\n\n"
-        case Facts(text):
+        case pieces.Facts(text):
             return f"*{escape(text.strip())}*\n\n"
-        case Prompt(text):
+        case pieces.Prompt(text):
             return f"{quote(text)}\n\n"
-        case Mark(text, bad):
+        case pieces.Mark(text, bad):
             return f"**{'✗ ' if bad else ''}{escape(text.strip())}**\n\n"
-        case Heading(text, level):
+        case pieces.Heading(text, level):
             return f"{'#' * level} {escape(text.strip())}\n\n"
-        case Items(rows):
+        case pieces.Items(rows):
             return "".join(f"- {escape(row)}\n" for row in rows) + "\n"
-        case Front(title, facts):
+        case pieces.Front(title, facts):
             return f"{front_matter(facts)}\n# {escape(title.strip())}\n\n"
 
 

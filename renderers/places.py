@@ -9,12 +9,10 @@ exchange 3.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from renderers.facts import exchange_numbers, plural
-
-if TYPE_CHECKING:
-    from schemas.session import Session
+from schemas.session import Session
 
 _PLACE = re.compile(r"#?(\d{1,9}(?:~\d{1,9})?)(?:\.(\d{1,9})|-(\d{1,9}(?:~\d{1,9})?))?")
 

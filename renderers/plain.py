@@ -7,87 +7,70 @@ indent, so no content can look like a prompt or an exchange of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Unpack
 
-from renderers.document import (
-    Close,
-    Code,
-    Document,
-    Fact,
-    Facts,
-    Front,
-    Heading,
-    Items,
-    Mark,
-    Open,
-    Options,
-    Piece,
-    Prompt,
-    Prose,
-)
+from renderers import document as pieces
+from renderers.document import Document, Fact, Piece
 from renderers.facts import format_count, lacks_line, plural
-from renderers.options import Include
 from renderers.plain_tables import aligned_tables
 from schemas.clean import one_line
-from schemas.session import Session
 
 _GLYPHS = {"thinking": "✻", "tool": "▸", "subagent": "◆", "rewound": "↶", "compaction": "≡"}
 
 
-def render(session: Session, include: Include, *, colour: bool = False, **options: Unpack[Options]) -> Iterator[str]:
-    """The text, in pieces. With `colour` lines have those of a terminal, each for itself, so that pagers may begin
-    anywhere.
-    """
-    document, depth = Document(session, include, **options), 0
+def render(document: Document, *, colour: bool = False) -> Iterator[str]:
+    """The text, in pieces. With `colour` each line has those of a terminal by itself, so pagers may begin anywhere."""
+    depth = 0
     for piece in document.pieces():
-        if isinstance(piece, Close):
+        if isinstance(piece, pieces.Close):
             depth -= 1
             continue
         text = document.written(_write(piece, "  " * depth))
         yield _coloured(piece, text) if colour else text
-        depth += isinstance(piece, Open)
+        depth += isinstance(piece, pieces.Open)
 
 
 def _write(piece: Piece, indent: str) -> str:
     match piece:
-        case Prose(text):
+        case pieces.Prose(text):
             return _block(aligned_tables(text.strip("\n")), f"{indent}● ", f"{indent}  ")
-        case Code(text, _, label):
+        case pieces.Code(text, _, label):
             return (f"{indent}{label}:\n" if label else "") + _block(text.rstrip("\n"), f"{indent}│ ", f"{indent}│ ")
-        case Open(title, ending, kind):
+        case pieces.Open(title, ending, kind):
             return f"{indent}{_GLYPHS.get(kind, '▸')} {title}{f'  ({ending})' if ending else ''}\n" + "\n" * (
                 kind != "tool"
             )
-        case Facts(text):
+        case pieces.Facts(text):
             return f"{indent}· {text}\n\n"
-        case Prompt(text):
+        case pieces.Prompt(text):
             return _block(text.strip("\n"), f"{indent}> ", f"{indent}> ")
-        case Mark(text, bad):
+        case pieces.Mark(text, bad):
             return f"{indent}{'✗' if bad else '—'} {text}\n\n"
-        case Heading(text, level):
+        case pieces.Heading(text, level):
             return f"{indent}{'═' * 3 if level == 2 else '─' * 3} {text}\n"
-        case Items(rows):
+        case pieces.Items(rows):
             return "".join(f"{indent}· {row}\n" for row in rows)
-        case Front(title, facts):
+        case pieces.Front(title, facts):
             return f"{title}\n{_summary(facts)}\n\n"
-        case Close():
+        case pieces.Close():
             return ""
 
 
-_COLOURS: dict[type[Piece], str] = {Heading: "1", Prompt: "36", Facts: "2", Open: "2", Items: "2", Mark: "1"}
+_COLOURS: dict[type[Piece], str] = {
+    pieces.Heading: "1", pieces.Prompt: "36", pieces.Facts: "2", pieces.Open: "2", pieces.Items: "2", pieces.Mark: "1",
+}  # fmt: skip
 _DIFF = {"+": "32", "-": "31", "@": "36"}
 
 
 def _coloured(piece: Piece, text: str) -> str:
     """A piece as written, in the sixteen colours that every terminal has its own of."""
     lines = text.split("\n")
-    if isinstance(piece, Code):
+    if isinstance(piece, pieces.Code):
         signs = [line.partition("│ ")[2][:1] if piece.language == "diff" else "" for line in lines]
         colours = [_DIFF.get(sign, "") for sign in signs]
-    elif isinstance(piece, Front):
+    elif isinstance(piece, pieces.Front):
         colours = ["1", *["2"] * (len(lines) - 1)]
     else:
-        colour = "1;31" if isinstance(piece, Mark) and piece.bad else _COLOURS.get(type(piece), "")
+        colour = "1;31" if isinstance(piece, pieces.Mark) and piece.bad else _COLOURS.get(type(piece), "")
         colours = [colour] * len(lines)
     pairs = zip(colours, lines, strict=True)
     return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" if colour and line else line for colour, line in pairs)
@@ -104,13 +87,13 @@ def _summary(facts: Mapping[str, Fact]) -> str:
     """The facts that fit one line."""
     tokens = facts.get("tokens")
     total = tokens.get("totalTokens") if isinstance(tokens, dict) else None
-    pieces = [one_line(str(facts[name]), 4096) for name in ("agent", "workspace", "branch", "created") if name in facts]
+    words = [one_line(str(facts[name]), 4096) for name in ("agent", "workspace", "branch", "created") if name in facts]
     if facts.get("archived"):
-        pieces.append("archived")
+        words.append("archived")
     if isinstance(exchanges := facts["exchanges"], int) and (exchanges or not facts.get("messages")):
-        pieces.append(plural(exchanges, "exchange"))
+        words.append(plural(exchanges, "exchange"))
     if total is not None:
-        pieces.append(f"{format_count(total)} tokens")
+        words.append(f"{format_count(total)} tokens")
     if isinstance(lacks := facts.get("not_in_source"), list):
-        pieces.append(lacks_line(lacks))
-    return " · ".join(pieces)
+        words.append(lacks_line(lacks))
+    return " · ".join(words)

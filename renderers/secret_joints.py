@@ -80,6 +80,23 @@ def over_joints(
     """
     starts = [one.start for one in known]
     reach = 0
+
+    def in_window(window: list[tuple[int, int]]) -> Iterator[Found]:
+        # A word that begins the line behind a token is mostly no part of it.
+        for pieces in (window[:-1], window) if len(window) > 2 and not _is_rest(raw, window) else (window,):
+            found = False
+            for one in look(b"".join(raw[first:last] for first, last in pieces)):
+                start, last, number = _in_text(pieces, one)
+                at = bisect_right(starts, start) - 1
+                before = known[at] if at >= 0 and known[at].end > start else None
+                follows = starts[at + 1] if at + 1 < len(starts) else -1
+                whole = Found(start, last, one.kind)
+                if number > 1 and _is_whole(raw, pieces[:number], whole, before, follows, general):
+                    found = True
+                    yield whole
+            if found:
+                return
+
     for start, end in _joints(raw, places, looks):
         if start < reach:
             continue  # looked at with one before it
@@ -88,10 +105,10 @@ def over_joints(
             window = _window(raw, start, first, _FEW)
             if len(window) < 2:
                 continue
-            found = list(_in_window(raw, window, known, starts, look, general))
+            found = list(in_window(window))
             if window[-1][1] - start >= _FEW and any(one.end >= window[-1][0] for one in found):  # a long one
                 window = _window(raw, start, first, _LONGEST)
-                found = list(_in_window(raw, window, known, starts, look, general))
+                found = list(in_window(window))
             yield from found
             if found:
                 reach = window[-1][0]
@@ -192,29 +209,6 @@ def _window(raw: bytes, start: int, end: int, longest: int) -> list[tuple[int, i
 _UP_TO_BLANK = re.compile(rb"[^\s\"'<>\\]*")
 
 
-def _in_window(
-    raw: bytes,
-    window: list[tuple[int, int]],
-    known: list[Found],
-    starts: list[int],
-    look: _Look,
-    general: frozenset[str],
-) -> Iterator[Found]:
-    # A word that begins the line behind a token is mostly no part of it.
-    for pieces in (window[:-1], window) if len(window) > 2 and not _is_rest(raw, window) else (window,):
-        found = False
-        for one in look(b"".join(raw[first:last] for first, last in pieces)):
-            start, last, number = _in_text(pieces, one)
-            at = bisect_right(starts, start) - 1
-            before = known[at] if at >= 0 and known[at].end > start else None
-            follows = starts[at + 1] if at + 1 < len(starts) else -1
-            if number > 1 and _is_whole(raw, pieces[:number], Found(start, last, one.kind), before, follows, general):
-                found = True
-                yield Found(start, last, one.kind)
-        if found:
-            return
-
-
 def _is_whole(
     raw: bytes, window: list[tuple[int, int]], one: Found, before: Found | None, follows: int, general: frozenset[str]
 ) -> bool:
@@ -225,7 +219,7 @@ def _is_whole(
     long = joint - first >= _LONG_LINE
     head, rest = decoded(raw, one.start, joint), "".join(decoded(raw, a, min(b, one.end)) for a, b in window[1:])
     if raw[joint : window[1][0]] == b" ":  # in a title
-        return before is None and one.kind not in general and _may_go_on(rest) and _ends_run(raw, one.end)
+        return before is None and one.kind not in general and _may_go_on(rest) and not _RUN.match(raw, one.end)
     # Strings of an array are mostly many texts.
     if (len(head) < 4 and not long) or (one.kind in general and raw[joint : joint + 1] not in b"\r\n \t\\|\xe2"):
         return False
@@ -244,10 +238,6 @@ def _is_rest(raw: bytes, window: list[tuple[int, int]]) -> bool:
     begin, end = window[-1]
     wrapped = len(lengths) == 1 and len(window) > 3 and end - 1 - begin <= lengths.pop()
     return _goes_on(_piece(raw, begin)) or (wrapped and _ALONE.match(raw, end - 1) is not None)
-
-
-def _ends_run(raw: bytes, at: int) -> bool:
-    return at >= len(raw) or raw[at] not in _SIDES
 
 
 _HASH = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

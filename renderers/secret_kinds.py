@@ -116,14 +116,12 @@ _TOKEN_AS_USER = re.compile(
 _STOCK = word_set("pass password passwd pwd secret test token user username changeme postgres root admin guest")
 
 
-def _is_drawn_user(user: str) -> bool:
-    return no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user)
-
-
 def _address(raw: bytes, place: int) -> Iterator[Found]:
-    if (named := _TOKEN_AS_USER.match(raw, place)) and _is_drawn_user(decoded(raw, *named.span("s"))):
-        yield Found(*named.span("s"), "token in a URL")
-        return
+    if named := _TOKEN_AS_USER.match(raw, place):
+        user = decoded(raw, *named.span("s"))
+        if no_stand_in(user) and (mixed(user) or drawn(user)) and not slug(user) and not UUID.fullmatch(user):
+            yield Found(*named.span("s"), "token in a URL")
+            return
     match, cut = _ADDRESS.match(raw, place), _ADDRESS_CUT.match(raw, place)
     if match is None or (cut and not slug(decoded(raw, match.end(), cut.end()))):  # its `@` may be in the password
         match = cut
@@ -587,9 +585,7 @@ def _element(raw: bytes, lead_at: int, at: int) -> re.Match[bytes] | None:
 
 
 def _is_set(raw: bytes, lead_at: int) -> bool:
-    """Return whether a command, or a line of a Dockerfile or of C, gives the name that begins there the value behind
-    it.
-    """
+    """Return whether a command, or a line of a Dockerfile or of C, gives the name that begins there its value."""
     if raw[lead_at - 1 : lead_at] == b":" and (registry := _REGISTRY.search(raw, max(0, lead_at - 110), lead_at)):
         lead_at = registry.start()
     return _SETS.search(raw, max(0, lead_at - 16), lead_at) is not None

@@ -150,9 +150,7 @@ def no_stand_in(text: str) -> bool:
 
 
 def computed(sort: str, value: str) -> bool:
-    """Return whether it is an expression, and not what was drawn at random and begins with, or has in it, a sign of
-    one.
-    """
+    """Return whether it is an expression, and nothing drawn at random that begins with, or has, a sign of one."""
     if not EXPRESSION.search(value) or re.fullmatch(r"\+[A-Za-z0-9+/]{38,}={0,2}", value):
         return False
     pieces = re.split(r"[()\[\]{}|]", value)

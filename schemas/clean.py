@@ -93,13 +93,9 @@ def clean(text: str) -> str:
     if not rest or not _SUSPECT.search(rest.decode()):
         return text
     if max(text) >= "\ud800":
-        text = _join_surrogates(text)
+        # Halves of one character that JSON escaped apart become it; what stays alone becomes U+FFFD.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _BREAK.sub("\n", _SEQUENCE.sub("", text)).translate(_TABLE)
-
-
-def _join_surrogates(text: str) -> str:
-    """Halves of one character that JSON escaped apart become it; what stays alone becomes U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def clean_styled(text: str) -> tuple[str, list[Run]]:
@@ -109,60 +105,42 @@ def clean_styled(text: str) -> tuple[str, list[Run]]:
     """
     if "\x1b[" not in text:
         return clean(text), []
-    pieces: list[str] = []
+    shown = ""
     runs: list[Run] = []
-    state, length, end = Sgr(), 0, 0
-    for match in _SGR.finditer(text):
-        length = _append(clean(text[end : match.start()]), state, length, pieces, runs)
-        state, end = _apply_sgr(state, match[1]), match.end()
-    _append(clean(text[end:]), state, length, pieces, runs)
-    return "".join(pieces), runs
+    state = Sgr()
+    for position, piece in enumerate(_SGR.split(text)):
+        if position % 2:  # between two pieces of text stand the parameters of a sequence
+            state = _apply_sgr(state, piece)
+        elif cleaned := clean(piece):
+            if state != Sgr():
+                runs.append(Run(len(shown), len(shown) + len(cleaned), state))
+            shown += cleaned
+    return shown, runs
 
 
-def _append(piece: str, state: Sgr, length: int, pieces: list[str], runs: list[Run]) -> int:
-    if piece:
-        pieces.append(piece)
-        if state != Sgr():
-            runs.append(Run(length, length + len(piece), state))
-    return length + len(piece)
-
-
-_FLAGS: dict[int, dict[str, bool]] = {
-    1: {"bold": True},
-    2: {"dim": True},
-    3: {"italic": True},
-    4: {"underline": True},
-    7: {"reverse": True},
-    9: {"strike": True},
-    22: {"bold": False, "dim": False},
-    23: {"italic": False},
-    24: {"underline": False},
-    27: {"reverse": False},
-    29: {"strike": False},
-}
+_SETS: dict[int, dict[str, Any]] = {
+    0: Sgr()._asdict(),
+    1: {"bold": True}, 2: {"dim": True}, 3: {"italic": True}, 4: {"underline": True}, 7: {"reverse": True},
+    9: {"strike": True}, 22: {"bold": False, "dim": False}, 23: {"italic": False}, 24: {"underline": False},
+    27: {"reverse": False}, 29: {"strike": False},
+    **{first + colour: {"fg": colour} for first, bright in ((30, 0), (82, 8)) for colour in range(bright, bright + 8)},
+    **{first + colour: {"bg": colour} for first, bright in ((40, 0), (92, 8)) for colour in range(bright, bright + 8)},
+    39: {"fg": None}, 49: {"bg": None},
+}  # fmt: skip
+"""What each parameter sets, but for 38 and 48, behind which a colour follows."""
 
 
 def _apply_sgr(state: Sgr, params: str) -> Sgr:
     """The state after one SGR sequence; parameters nobody knows are passed over."""
     codes = [int(p) if p.isdigit() and len(p) < 4 else 0 for p in re.split("[;:]", params)]
-    i = 0
-    while i < len(codes):
-        code = codes[i]
-        i += 1
-        if code == 0:
-            state = Sgr()
-        elif code in _FLAGS:
-            state = state._replace(**_FLAGS[code])
-        elif code in (38, 48):
-            colour, used = _extended_colour(codes[i:])
-            i += used
+    while codes:
+        code = codes.pop(0)
+        if code in (38, 48):
+            colour, used = _extended_colour(codes)
+            del codes[:used]
             state = state._replace(fg=colour) if code == 38 else state._replace(bg=colour)
-        elif 30 <= code <= 37 or 90 <= code <= 97:
-            state = state._replace(fg=code - 30 if code < 90 else code - 82)
-        elif 40 <= code <= 47 or 100 <= code <= 107:
-            state = state._replace(bg=code - 40 if code < 100 else code - 92)
-        elif code in (39, 49):
-            state = state._replace(fg=None) if code == 39 else state._replace(bg=None)
+        else:
+            state = state._replace(**_SETS.get(code, {}))
     return state
 
 

@@ -193,8 +193,7 @@ def from_v4a(patch: str) -> list[FileDiff]:
         elif line.startswith("@@"):
             diffs[-1].hunks.append(Hunk([]))
         elif line[:1] in _MARKS or (not line and diffs[-1].hunks):
-            if not diffs[-1].hunks:
-                diffs[-1].hunks.append(Hunk([]))
+            diffs[-1].hunks = diffs[-1].hunks or [Hunk([])]
             diffs[-1].hunks[-1].lines.append(line or " ")
     for diff in diffs:
         diff.hunks = [hunk for hunk in diff.hunks if hunk.lines]
@@ -203,13 +202,9 @@ def from_v4a(patch: str) -> list[FileDiff]:
     return diffs
 
 
-def totals(diffs: Iterable[FileDiff]) -> tuple[int, int]:
+def totals(diffs: Sequence[FileDiff]) -> tuple[int, int]:
     """Lines added and removed over all of them."""
-    added = removed = 0
-    for diff in diffs:
-        added += diff.added
-        removed += diff.removed
-    return added, removed
+    return sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
 
 
 def diff_to_json(diff: FileDiff) -> dict[str, Any]:

@@ -29,8 +29,4 @@ def json_bytes(value: Any, *, indent: bool = False, fit: Callable[[Any], Any] | 
             data = orjson.dumps(fit(value), option=option)
     if data.isascii() and b"\x7f" not in data:
         return data
-    return _UNSAFE.sub(_escaped, data)
-
-
-def _escaped(match: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(match[0].decode())
+    return _UNSAFE.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), data)

@@ -25,7 +25,6 @@ from schemas.session import Session, Subagent
 from schemas.troubles import NotYet as NotYet
 from schemas.troubles import OpenError as OpenError
 from schemas.troubles import bug, guarded
-from schemas.usage import TokenUsage, total_usage
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 MAX_DEPTH = 100
@@ -273,8 +272,3 @@ def family(session: Session) -> Iterator[Session]:
         for subagent in member.subagents:
             if subagent.path not in seen and (child := read_subagent(subagent)) is not None:
                 queue.append((child, subagent.path or id(child), depth + 1))
-
-
-def usage_with_subagents(session: Session) -> TokenUsage | None:
-    """The session's own total and those of all its subagents."""
-    return total_usage(member.usage() for member in family(session))

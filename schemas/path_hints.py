@@ -5,7 +5,8 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ _LISTS = ("paths", "files", "targets", "changes")
 _PLACES = ("workdir", "working_directory", "cwd", "directory", "dir_path")
 """What shell tools call the directory that a command is to run in: Codex and OpenCode, Cursor, Gemini and Qwen."""
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_SHELL = re.compile(r"(?:^|[/\\])(?:bash|sh|zsh|dash|ksh|fish|pwsh|powershell|cmd)(?:\.exe)?\Z", re.IGNORECASE)
+_SHELL_FLAGS = re.compile(r"^(?:-[a-z]*c|-Command|/[cC])$")
 _LONGEST_COMMAND = 100_000
 _MOST_HINTS = 200
 _HEREDOC = re.compile(r"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w-]*))")
@@ -179,13 +182,23 @@ def rewrites(how: str) -> bool:
 
 
 def shell_directory(given: Mapping[str, Any], cwd: str | None) -> str | None:
-    """Return the directory of a shell tool's command: in the directory that its input names, seen from `cwd`, or in
-    `cwd`.
-    """
+    """Return the directory of a shell tool's command: the one that its input names, seen from `cwd`, or `cwd`."""
     place = next((value for key in _PLACES if isinstance(value := given.get(key), str) and value), None)
     if place is None:
         return cwd
     return _joined(cwd, local_path(place))
+
+
+def shell_text(command: object) -> str:
+    """The command a person would have typed: `ls` for `["bash", "-lc", "ls"]`, quoted where the list needs it."""
+    if isinstance(command, str):
+        return command
+    if not isinstance(command, Sequence) or not all(isinstance(word, str) for word in command):
+        return ""
+    words: list[str] = list(command)
+    if len(words) >= 3 and _SHELL.search(words[0]) and _SHELL_FLAGS.match(words[-2]):
+        return words[-1]
+    return shlex.join(words)
 
 
 def local_path(place: str) -> str:

@@ -37,6 +37,11 @@ def address_json(address: Path) -> dict[str, str | None]:
     return {"path": path_text(source), "key": clean(key) or None}
 
 
+def session_json(provider: str, name: str, address: Path) -> dict[str, str | None]:
+    """A session as answers name it: its agent, its id and its address."""
+    return {"provider": provider, "id": name, **address_json(address)}
+
+
 def address_of(source: Path, key: str) -> Path:
     """The address of a session."""
     return Path(f"{source}#{key}") if key else source

@@ -1,11 +1,10 @@
-"""The interface of an agent's provider. One file (or folder) in schemas/providers is one agent; nothing else lists
-them.
-"""
+"""The interface of an agent's provider. One file (or folder) in schemas/providers is one agent; no list names them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -179,47 +178,34 @@ class Reading(Protocol):
 
 
 class Provider(Protocol):
-    """One agent."""
+    """One agent, or one published format. What is answered here holds for files that no agent keeps: they lie where
+    somebody saved them.
+    """
 
     id: str
     """SessionData's id: claude, codex, …"""
     name: str
     """What the agent is called: Claude Code."""
-
-    @property
-    def formats(self) -> tuple[Format, ...]:
-        """The kinds of files it reads."""
-        ...
-
-    @property
-    def counting(self) -> str:
-        """The agent's way to count tokens and the reading of it, in a sentence or two for whoever asks where a figure
-        is from.
-        """
-        ...
-
-    @property
-    def uncounted(self) -> Mapping[str, str]:
-        """Why figures in records of a type count nowhere, by the type."""
-        ...
-
-    @property
-    def cache_miss(self) -> tuple[str, ...]:
-        """The keys under which a record of a response says why the prompt cache was missed; empty where none does."""
-        ...
-
-    @property
-    def verified(self) -> str:
-        """The genuine files that it was tried on; empty where there were none."""
-        ...
+    formats: tuple[Format, ...]
+    """The kinds of files it reads."""
+    counting: str
+    """The agent's way to count tokens and the reading of it, in a sentence or two for whoever asks where a figure is
+    from.
+    """
+    uncounted: Mapping[str, str] = {}
+    """Why figures in records of a type count nowhere, by the type."""
+    cache_miss: tuple[str, ...] = ()
+    """The keys under which a record of a response says why the prompt cache was missed; empty where none does."""
+    verified: str = ""
+    """The genuine files that it was tried on; empty where there were none."""
 
     def locations(self, env: Environment) -> list[Location]:
         """Return the places of its sessions on such a machine, existing or not."""
-        ...
+        return []
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a location, subagents apart, in no order. What cannot be read is added to `problems`."""
-        ...
+        return iter(())
 
     def detect(self, head: Head) -> bool:
         """Return whether a file with this beginning is a session of this agent."""
@@ -231,17 +217,17 @@ class Provider(Protocol):
 
     def resume_command(self, session: Session) -> list[str] | None:
         """The arguments that let the agent go on with a session; None where its id is not one the agent could have."""
-        ...
+        return None
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
         """The variable and its value with which the agent's command finds the session in a file; None where it looks
         there by itself, or the file lies in no home of the agent.
         """
-        ...
+        return None
 
     def retention(self, env: Environment) -> Retention | None:
         """Return what the agent itself deletes, by its settings or by default; None where it keeps everything."""
-        ...
+        return None
 
 
 @runtime_checkable
@@ -266,52 +252,24 @@ class Foreworded(Protocol):
         ...
 
 
-class Saved:
-    """The answers of a provider for files that no agent keeps: they lie where somebody saved them."""
-
-    verified = ""
-    uncounted: Mapping[str, str] = {}
-    cache_miss: tuple[str, ...] = ()
-
-    def locations(self, env: Environment) -> list[Location]:
-        """Nowhere."""
-        return []
-
-    def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
-        """Return nothing: see `locations`."""
-        return iter(())
-
-    def resume_command(self, session: Session) -> list[str] | None:
-        """None: the agent, if there is one, does not know the file."""
-        return None
-
-    def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """None: see `resume_command`."""
-        return None
-
-    def retention(self, env: Environment) -> Retention | None:
-        """None: nobody deletes what somebody saved."""
-        return None
-
-
-class SavedFormat(Saved):
+@dataclass(eq=False)
+class SavedFormat(Provider):
     """The provider of a published format, declared where it is read."""
 
-    def __init__(
-        self,
-        id: str,  # noqa: A002  # as `Provider` has it
-        name: str,
-        counting: str,
-        formats: tuple[Format, ...],
-        detect: Callable[[Head], bool],
-        read: Callable[[Path], Reading],
-    ) -> None:
-        self.id, self.name, self.counting, self.formats = id, name, counting, formats
-        self.detect, self._read = detect, read
+    id: str
+    name: str
+    counting: str
+    formats: tuple[Format, ...]
+    told: Callable[[Head], bool]
+    read: Callable[[Path], Reading]
+
+    def detect(self, head: Head) -> bool:
+        """Return whether a file with this beginning is of the format."""
+        return self.told(head)
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a file, whatever `start` says: what stands behind it is not understood by itself."""
-        return self._read(path)
+        return self.read(path)
 
 
 def beginning(read: Callable[[int, int], bytes], most: int = MAX_LINE) -> tuple[bytes, bool]:

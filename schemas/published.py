@@ -6,32 +6,27 @@ from functools import lru_cache
 
 from schemas.message import ToolType
 from schemas.providers import provider_of, table
-from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.published import Published
+from schemas.running import agent_of
 from schemas.slices import Listing
 
 
 @lru_cache(64)
 def published_of(agent: str) -> Published:
     """Return what the formats have of the agent with an id; an empty `Published` for an unknown one."""
-    found = _agent(agent)
+    found = agent_of(agent)
     return Published() if found is None else found.published
-
-
-def _agent(agent: str) -> Agent | None:
-    found: object = provider_of(agent)
-    return found if isinstance(found, Agent) else None
 
 
 def tool_type(agent: str, name: str) -> ToolType:
     """Return the type of an agent's tool by its name; "unknown" for an unknown agent."""
-    found = _agent(agent)
+    found = agent_of(agent)
     return "unknown" if found is None else found.tool_type(name)
 
 
 def listing_of(agent: str) -> Listing | None:
     """Return the form in which an agent's tools show what they read of a file; None for an unknown agent."""
-    found = _agent(agent)
+    found = agent_of(agent)
     return None if found is None else found.listing
 
 

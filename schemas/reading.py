@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -292,11 +292,9 @@ def open_file(path: Path) -> FileStore:
     """A regular file, opened for reading. Raises OSError; a directory, a device or a pipe is an error too."""
     store = FileStore(path)
     mode = store.stat().st_mode
-    if not os.path.isfile(path) and (mode & 0o170000) != 0o100000:
+    if not stat.S_ISREG(mode):
         store.close()
-        raise (
-            IsADirectoryError(21, "Is a directory", str(path))
-            if (mode & 0o170000) == 0o040000
-            else OSError(22, "Not a regular file", str(path))
-        )
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(21, "Is a directory", str(path))
+        raise OSError(22, "Not a regular file", str(path))
     return store

@@ -14,13 +14,12 @@ import json
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable
 from io import BytesIO
 from itertools import chain
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
@@ -157,16 +156,13 @@ class JsonLines:
         if unfinished and lost and lost[-1].offset + lost[-1].length >= offset + len(raw.rstrip()):
             lost[-1] = lost[-1]._replace(reason=UNFINISHED)
         if self._plain:
-            cut = lost.pop() if unfinished and lost and _is_begun(raw, lost[-1].offset - offset) else None
+            # What begins as an object is the beginning of a record, and no text that a program printed.
+            begun = unfinished and lost and raw[lost[-1].offset - offset :].lstrip().startswith(b"{")
+            cut = lost.pop() if begun else None
             found = sorted([*found, *((gap.offset, gap.length, gap.line, {}) for gap in lost)], key=itemgetter(0))
             lost = [] if cut is None else [cut]
         records.extend(found)
         self.unreadable.extend(lost)
-
-
-def _is_begun(raw: bytes, start: int) -> bool:
-    """Return whether what begins there is the beginning of an object, and no text that a program printed."""
-    return raw[start:].lstrip().startswith(b"{")
 
 
 def recover(
@@ -230,13 +226,11 @@ def _decode(raw: bytes) -> Any:
         value, end = _DECODER.raw_decode(text)
     except RecursionError:
         return _Bad("nested too deeply")
-    except ValueError as error:
-        return _Bad(f"not JSON: {_reason(error, len(line) - len(text))}")
+    except json.JSONDecodeError as error:
+        return _Bad(f"not JSON: {say_fault(error, shift=len(line) - len(text))}")
+    except ValueError:
+        return _Bad("not JSON: a number too long")
     return value if end == len(text) else _Bad("more than one JSON value")
-
-
-def _reason(error: ValueError, shift: int) -> str:
-    return say_fault(error, shift=shift) if isinstance(error, json.JSONDecodeError) else "a number too long"
 
 
 def _split(
@@ -334,51 +328,46 @@ def breaks_off(raw: bytes) -> bool:
     return False
 
 
-class Store(Protocol):
-    """A source of bytes from which records are read again, by offset and length."""
+class Store:
+    """A source of bytes from which records are read again, by offset and length. Those read last are kept: a message
+    with several blocks, or a tool with its result, asks for the same one again.
+    """
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._recent: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span; fewer when the file has shrunk."""
-        ...
+        raise NotImplementedError
 
     def record(self, offset: int, length: int) -> dict[str, Any]:
         """The record of a span, as an object."""
-        ...
+        record = self._recent.get(offset)
+        if record is None:
+            record = self._recent[offset] = read_record(self.read(offset, length))
+            if len(self._recent) > _MOST_RECENT:
+                self._recent.popitem(last=False)
+        return record
 
     def close(self) -> None:
         """Let go of the file."""
-        ...
 
 
-class _Recent:
-    """The records read last. A message with several blocks, or a tool with its result, asks for the same one again."""
-
-    def __init__(self, load: Callable[[int, int], bytes], keep: int = 8) -> None:
-        self._load, self._keep = load, keep
-        self._records: OrderedDict[int, dict[str, Any]] = OrderedDict()
-
-    def get(self, offset: int, length: int) -> dict[str, Any]:
-        record = self._records.get(offset)
-        if record is None:
-            record = self._records[offset] = read_record(self._load(offset, length))
-            if len(self._records) > self._keep:
-                self._records.popitem(last=False)
-        return record
+_MOST_RECENT = 8
+"""Records that a store keeps."""
 
 
-class FileStore:
+class FileStore(Store):
     """A session file, opened for reading once. Spans are read with `pread`: no lock, no seek, no mapping that a
     truncation would turn into a bus error.
     """
 
     def __init__(self, path: Path, fd: int | None = None) -> None:
-        self.path = path
+        super().__init__(path)
         self.fd = -1  # for `__del__`, should opening fail
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
         self.fd = os.open(path, flags) if fd is None else fd
-        self._recent = _Recent(self.read)
 
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of a span; fewer when the file has shrunk."""
@@ -394,10 +383,6 @@ class FileStore:
             data += more
         return data.lstrip().partition(b"\n")[0]
 
-    def record(self, offset: int, length: int) -> dict[str, Any]:
-        """The record of a span, as an object."""
-        return self._recent.get(offset, length)
-
     def stat(self) -> os.stat_result:
         """The open file's state, whatever lies under its name by now."""
         return os.fstat(self.fd)
@@ -412,16 +397,15 @@ class FileStore:
         self.close()
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Records that are no lines of a file (the items of one JSON document, rows of a database), kept in memory.
 
     The offset of a span is the number of the record, its length is that of its bytes.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._rows: list[bytes] = []
-        self._recent = _Recent(self.read)
 
     def add(self, value: dict[str, Any], raw: bytes | None = None) -> Record:
         """Keep a record; returns it with its place. `raw` are its bytes, where the source has it as JSON text."""
@@ -437,10 +421,6 @@ class MemoryStore:
     def read(self, offset: int, length: int) -> bytes:
         """The bytes of record number `offset`."""
         return self._rows[offset][:length] if 0 <= offset < len(self._rows) else b""
-
-    def record(self, offset: int, length: int) -> dict[str, Any]:
-        """The record of a span, as an object."""
-        return self._recent.get(offset, length)
 
     def close(self) -> None:
         """Let go of the records."""

@@ -18,15 +18,12 @@ __all__ = ["Agent", "Running", "Stated", "Status", "Wait", "agent_of", "agents_o
 
 def agents_on(env: Environment) -> Iterator[Agent]:
     """The agents that may have sessions on such a machine."""
-    for provider in present(env):
-        found: object = provider
-        if isinstance(found, Agent):
-            yield found
+    return (one for one in present(env) if isinstance(one, Agent))
 
 
 def agent_of(name: str) -> Agent | None:
     """The agent with an id; None where its sessions do not run: for an unknown one, and for documents."""
-    found: object = provider_of(name)
+    found = provider_of(name)
     return found if isinstance(found, Agent) else None
 
 

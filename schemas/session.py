@@ -338,13 +338,12 @@ class Session(Cleaned):
         time: float | None = None,
         chars: int = 0,
         lines: int = 0,
-        store: int = 0,
     ) -> int:
         """Append a message to the last exchange (a preamble is made if there is none); returns its index."""
         if not self.exchanges:
             self.exchanges.append(Exchange(0, 0, None, f"{self.id}:0"))
         exchange = self.exchanges[-1]
-        span = self.spans.add(store, record[0], record[1], record[2], SpanRole.BODY)
+        span = self.add_span(record)
         index = self.messages.append(kind, key, exchange.index, span, block, time, chars, lines)
         if kind == Kind.TOOL:
             exchange.tools += 1
@@ -423,13 +422,13 @@ class Session(Cleaned):
         index = self.groups.append(group_id, exchange.index, usage, span, model)
         exchange.groups.append(index)
         if model:
-            exchange.model = model
+            set_number(exchange, "model", model)
         return index
 
-    def extend_group(self, group: int, usage: TokenUsage, record: Record, *, store: int = 0) -> None:
+    def extend_group(self, group: int, usage: TokenUsage, record: Record) -> None:
         """Set a group's usage after another record of it; the group now ends in the last exchange."""
         self.groups.usage[group] = usage
-        self.spans.extend(self.groups.span[group], self.add_span(record, SpanRole.USAGE, store))
+        self.spans.extend(self.groups.span[group], self.add_span(record, SpanRole.USAGE))
         old, new = self.exchanges[self.groups.exchange[group]], self.exchanges[-1]
         if old is not new:
             old.groups.remove(group)

@@ -31,13 +31,15 @@ _ROLES = tuple(SpanRole)  # by their numbers: looking one up is far quicker than
 class SpanTable:
     """The places of records, as chains: each entry names the next record of the same message or group."""
 
-    __slots__ = ("data", "following")
+    __slots__ = ("_last", "data", "following")
 
     def __init__(self) -> None:
         self.data = bytearray()
         """The entries but for their links, as `pack_span` packs them: one append where columns take five."""
         self.following = array("I")
         """For each entry the next one of its chain, or NONE."""
+        self._last: dict[int, int] = {}
+        """The ends of chains of more than one, by their heads."""
 
     def add(self, store: int, offset: int, length: int, line: int, role: int, item: int = 0) -> int:
         """A new chain of one; returns its head. `item` is what it is of all that the record holds, at most 65,535."""
@@ -45,17 +47,18 @@ class SpanTable:
         self.following.append(NONE)
         return len(self.following) - 1
 
-    def is_of(self, span: int, store: int, offset: int, role: int, item: int = 0) -> bool:
-        """Return whether an entry is of the record at an offset, in that role and with that item."""
-        at, _, _, of, found, number = _SPAN.unpack_from(self.data, span * _SPAN.size)
-        return bool(at == offset and of == store and found == role and number == item)
-
     def extend(self, head: int, span: int) -> None:
         """Put the entry `span` at the end of the chain that begins at `head`."""
-        chain = self.following
-        while chain[head] != NONE:
-            head = chain[head]
-        chain[head] = span
+        self.following[self._last.get(head, head)] = span
+        self._last[head] = span
+
+    def put(self, head: int, store: int, offset: int, length: int, line: int, role: int, item: int = 0) -> bool:
+        """Put a record at the end of the chain that begins at `head`; False where it stands there already."""
+        at, _, _, of, found, number = _SPAN.unpack_from(self.data, self._last.get(head, head) * _SPAN.size)
+        if at == offset and of == store and found == role and number == item:
+            return False
+        self.extend(head, self.add(store, offset, length, line, role, item))
+        return True
 
     def chain(self, head: int) -> Iterator[Span]:
         """The records from `head` on, in the order in which they were found."""

@@ -153,7 +153,9 @@ class UsageColumns:
             add_reasoning(_UNKNOWN if reasoning is None else reasoning)
             add_write_1h(_UNKNOWN if write_1h is None else write_1h)
         except OverflowError:
-            self.cut(min(map(len, self._columns)))
+            whole = min(map(len, self._columns))
+            for column in self._columns:
+                del column[whole:]
             self._widen()
             return self.append(usage)
         return len(self._columns[0]) - 1
@@ -161,11 +163,6 @@ class UsageColumns:
     def _widen(self) -> None:
         """Lists in place of arrays: Normalized Events may count up to 2^64-1, and a figure is exact or it is wrong."""
         self._set(list(column) for column in self._columns)
-
-    def cut(self, count: int) -> None:
-        """Keep the first `count` only."""
-        for column in self._columns:
-            del column[count:]
 
     def total(self, rows: Sequence[int] | None = None) -> TokenUsage | None:
         """The sum of all, or of some, as `total_usage` makes it; of 100,000 groups in a few milliseconds."""

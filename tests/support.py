@@ -1,4 +1,4 @@
-"""Sessions made by hand, for tests of what comes after parsing."""
+"""Sessions made by hand, for tests of what comes after parsing, and what tests ask of sessions that were read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from schemas.changes import Seen
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part, SpanRole, Tool
+from schemas.opening import family
 from schemas.records import MemoryStore
-from schemas.session import Session
-from schemas.usage import TokenUsage
+from schemas.session import Change, Session
+from schemas.usage import TokenUsage, total_usage
+from viewer.follow.follower import Follower, Within
 
 START = 1_780_000_000.0
 
@@ -110,3 +113,25 @@ def replacing(old: str, new: str) -> Callable[[Any], Any]:
         return [edit(item) for item in value] if isinstance(value, list | tuple) else value
 
     return edit
+
+
+def usage_with_subagents(session: Session) -> TokenUsage | None:
+    """The session's own total and those of all its subagents."""
+    return total_usage(member.usage() for member in family(session))
+
+
+def changes_by(look: Callable[[], object]) -> list[Change]:
+    """What is another one in a session after a method of its follower was called."""
+    follower: Follower | Within = look.__self__  # type: ignore[attr-defined]
+    seen = Seen(follower.session)
+    look()
+    return seen.changes(follower.session)
+
+
+def catch_up(follower: Follower) -> list[Change]:
+    """Look, read all that there is, and tell what is another one then."""
+    seen = Seen(follower.session)
+    follower.poll()
+    while not follower.loaded:
+        follower.step()
+    return seen.changes(follower.session)

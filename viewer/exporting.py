@@ -9,13 +9,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from schemas.session import Session
 from viewer.cleanup import removed_after
 from viewer.output import CallError, path_text
-
-if TYPE_CHECKING:
-    from schemas.session import Session
 
 
 class Kept(CallError):

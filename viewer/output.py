@@ -9,13 +9,13 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
 
 from schemas.clean import one_line
 from schemas.paths import path_name
 from schemas.paths import path_text as path_text
+from schemas.troubles import OpenError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +73,7 @@ def ending(action: Callable[[], object]) -> int:
         return pipe_closed()
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except _shown() as error:
+    except (OpenError, CallError) as error:
         return fail(str(error))
     except OSError as error:
         try:
@@ -82,13 +82,6 @@ def ending(action: Callable[[], object]) -> int:
             discard_output()
         name = f"{error.filename}: " if error.filename else ""
         return fail(f"{name}{(os.strerror(error.errno) if error.errno else str(error)).lower()}")
-
-
-def _shown() -> tuple[type[Exception], ...]:
-    """The errors whose text is meant for people. Called when one was raised, so that `--help` does not wait."""
-    from schemas.opening import OpenError
-
-    return OpenError, CallError
 
 
 def fail(message: str) -> int:
@@ -128,7 +121,7 @@ def short_path(path: os.PathLike[str] | str) -> str:
 
 
 class Progress:
-    """A bar on a terminal's standard error, drawn once the work has taken a while; elsewhere nothing."""
+    """A bar on a terminal's standard error for the time of a block, drawn once it has taken a while; else nothing."""
 
     _DELAY, _EVERY, _WIDTH = 0.4, 0.1, 30
 
@@ -149,22 +142,14 @@ class Progress:
         sys.stderr.flush()
         self._drawn = True
 
-    def clear(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Take the bar away."""
         if self._drawn:
             sys.stderr.write("\r" + " " * (len(self._label) + self._WIDTH + 9) + "\r")
             sys.stderr.flush()
-            self._drawn = False
-
-
-@contextmanager
-def progress(label: str) -> Iterator[Progress]:
-    """A bar for the time of a block."""
-    bar = Progress(label)
-    try:
-        yield bar
-    finally:
-        bar.clear()
 
 
 def console(piped: int = 80) -> Console:
@@ -182,14 +167,10 @@ def console(piped: int = 80) -> Console:
 
     if not sys.stdout.isatty():
         # Nothing behind a pipe cuts lines; a table of 80 columns can be read anywhere.
-        return Quiet(width=_columns(piped), markup=False, highlight=False, emoji=False)
+        columns = os.environ.get("COLUMNS", "")
+        width = max(40, int(columns)) if columns.isdecimal() and len(columns) < 5 else piped
+        return Quiet(width=width, markup=False, highlight=False, emoji=False)
     return Quiet(markup=False, highlight=False, emoji=False)
-
-
-def _columns(default: int) -> int:
-    """COLUMNS where it is a sensible number."""
-    value = os.environ.get("COLUMNS", "")
-    return max(40, int(value)) if value.isdecimal() and len(value) < 5 else default
 
 
 def say(screen: Console, *pieces: str | tuple[str, str | Style] | Text) -> None:

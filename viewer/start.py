@@ -72,7 +72,7 @@ def open_screen(path: Path, *, follow: bool = False, place: str = "") -> None:
     draw_where_people_look()
     from viewer.screens.run import run_transcript
 
-    run_transcript(path, follow, place=place)
+    run_transcript(path, follow=follow, place=place)
 
 
 def open_stream(spool: Spool, *, follow: bool | None = None) -> int:

@@ -336,21 +336,16 @@ def _labelled(message: Message, label: str, glyph: Segment, style: Style, fold: 
         return Block([title_row(look, look.body, glyph, [(label, style)], facts, "")])
     if glyph.text == LEAF:
         glyph = Segment(OPEN if fold >= Fold.SHORT else CLOSED, glyph.style)
-    size = message.figures or _size_of(text)
+    lines = text.count("\n") + 1
+    size = message.figures or (plural(lines, "line") if lines > 3 else plural(len(text), "character"))
     head = title_row(look, look.body, glyph, [(label, style)], [(size, palette.dim)])
     block = Block([head])
     if fold >= Fold.SHORT:
-        lines = text.count("\n") + 1
         limit = SHORT_LINES if fold is Fold.SHORT else look.full
         shown = "\n".join(text.split("\n", limit)[:limit])
         block.rows.extend(indented(prose_rows(shown, look.width - look.text, palette.output), look.text))
         _with_more(block, max(0, lines - limit), look)
     return block
-
-
-def _size_of(text: str) -> str:
-    lines = text.count("\n") + 1
-    return plural(lines, "line") if lines > 3 else plural(len(text), "character")
 
 
 _BY_KIND: dict[Kind, Callable[[Message, Fold, Look], Block]] = {

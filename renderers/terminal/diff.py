@@ -106,9 +106,8 @@ class _Lines:
         text, palette, place = self.texts[line.at], self._palette, self.first + line.at
         sign, body = text[:1] or " ", text[1 : MAX_ROW_CHARS + 1]
         style = self._styles.get(sign, palette.text)
-        spans: list[Span] = [(body, style)]
-        if line.at < len(self._roles):
-            spans = coloured(body, self._roles[line.at], palette, self._grounds.get(sign, palette.text))
+        ground = self._grounds.get(sign, palette.text) if line.at < len(self._roles) else style
+        spans = coloured(body, self._roles[line.at : line.at + 1], palette, ground)
         if line.spots:
             spans = _marked(spans, line.spots, palette.add_words if sign == "+" else palette.remove_words)
         body, spans = untabbed(body, spans)

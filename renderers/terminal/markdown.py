@@ -30,7 +30,8 @@ MAX_MARKDOWN = 64 << 10
 """Characters; markdown-it is slower than linear on some input (20 KB of `[` take half a second)."""
 _MAX_BRACKETS = 4000
 _NESTING = 60
-_BOLD, _ITALIC, _STRIKE = Style(bold=True), Style(italic=True), Style(strike=True)
+_BOLD = Style(bold=True)
+_STRESS = {"strong_open": _BOLD, "em_open": Style(italic=True), "s_open": Style(strike=True)}
 
 
 @lru_cache(maxsize=1)
@@ -274,12 +275,8 @@ class _Drawing:
                 lines.append([])
             elif kind == "code_inline":
                 self._add(lines, child.content, styles[-1] + self._palette.code)
-            elif kind == "strong_open":
-                styles.append(styles[-1] + _BOLD)
-            elif kind == "em_open":
-                styles.append(styles[-1] + _ITALIC)
-            elif kind == "s_open":
-                styles.append(styles[-1] + _STRIKE)
+            elif kind in _STRESS:
+                styles.append(styles[-1] + _STRESS[kind])
             elif kind == "link_open":
                 targets.append((str(child.attrs.get("href", "")), len(lines[-1])))
                 styles.append(styles[-1] + self._palette.link)

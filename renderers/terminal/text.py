@@ -25,9 +25,7 @@ def code_rows(
     marks = highlights.lookup(Want(language, code), wanted)
     inner = width - 2
     for number, line in enumerate(code.split("\n")):
-        spans: list[Span] = [(line, palette.block)]
-        if number < len(marks):
-            spans = coloured(line, marks[number], palette, palette.block)
+        spans = coloured(line, marks[number : number + 1], palette, palette.block)
         rows = list(_line_rows(line, spans, inner, 4))
         for row in rows:
             fill = Segment(" " * max(0, inner + 1 - width_of(row.text)), palette.block)
@@ -47,9 +45,7 @@ def slice_rows(part: Slice, width: int, palette: Palette, highlights: Highlights
     for number, line in enumerate(lines):
         label = f"{part.start + number:>{digits}}  " if part.start is not None else ""
         shown = line[:MAX_ROW_CHARS]
-        spans: list[Span] = [(shown, palette.text)]
-        if number < len(marks):
-            spans = coloured(shown, marks[number], palette, palette.text)
+        spans = coloured(shown, marks[number : number + 1], palette, palette.text)
         for row in _line_rows(shown, spans, width - len(label), 4):
             head = [Segment(label if row.join == "\n" else " " * len(label), palette.dim)] if label else []
             yield row._replace(segments=[*head, *row.segments], gutter=len(label))
@@ -62,11 +58,15 @@ def _said_beside(text: str, width: int, palette: Palette) -> Iterator[Row]:
     return output_rows(text, (), width, palette.dim) if text else iter(())
 
 
-def coloured(line: str, marks: Marks, palette: Palette, base: Style) -> list[Span]:
-    """A line of code in its colours, on top of `base`. It may be the beginning of the line that was marked."""
+def coloured(line: str, marks: list[Marks], palette: Palette, base: Style) -> list[Span]:
+    """A line of code on top of `base`, in its colours if there are `marks` of it. It may be the beginning of the line
+    that was marked.
+    """
+    if not marks:
+        return [(line, base)]
     spans: list[Span] = []
     position = 0
-    for length, role in marks:
+    for length, role in marks[0]:
         style = palette.syntax.get(role)
         spans.append((line[position : position + length], base + style if style else base))
         position += length

@@ -38,7 +38,11 @@ def tool_block(message: Message, tool: Tool, fold: Fold, look: Look, workspace_r
     """The block of a tool use."""
     head = headline(tool, workspace_root)
     running = tool.status is ToolStatus.PENDING and message.exchange == look.running
-    head = replace(head, outcome=_outcomes(head, running, look.subagents.get(message.index, "")))
+    # What only the screen knows: that it goes on, which is no fault, and what its subagent did.
+    outcome = (Outcome("running", "plain"),) if running else head.outcome
+    if did := look.subagents.get(message.index):
+        outcome = (Outcome(did, "plain"), *outcome)
+    head = replace(head, outcome=outcome)
     block = Block([_head_row(tool, head, fold, look)])
     if fold >= Fold.SHORT:
         block.rows.extend(_summary(tool, head, look))
@@ -71,14 +75,6 @@ def _head_row(tool: Tool, head: Headline, fold: Fold, look: Look) -> Row:
         reason = crop(head.reason, room - sum(width_of(text) for text, _ in right) - 3)
         right += [(f" · {reason}", palette.text)] if reason else []
     return title_row(look, look.body, glyph, left, right)
-
-
-def _outcomes(head: Headline, running: bool, subagent: str) -> tuple[Outcome, ...]:
-    """Return the outcome of a use, with what only the screen knows: that it goes on, and what its subagent did."""
-    outcome = head.outcome
-    if running:  # there is no result yet, which is no fault
-        outcome = (Outcome("running", "plain"),)
-    return (Outcome(subagent, "plain"), *outcome) if subagent else outcome
 
 
 def _outcome(head: Headline, bad: bool, palette: Palette) -> list[tuple[str, Style]]:

@@ -28,7 +28,7 @@ from schemas.interchange.toolpath import (
     is_session_step,
     parents_of,
 )
-from schemas.records import Record, read_record
+from schemas.records import Record, Store, read_record
 from schemas.values import dict_of
 
 Data = dict[str, Any]
@@ -50,14 +50,14 @@ class Place(NamedTuple):
     line: int
 
 
-class StepStore:
+class StepStore(Store):
     """A document's bytes, of which the steps are read as the lines that the stream form would have."""
 
     def __init__(self, path: Path, data: bytes) -> None:
-        self.path = path
+        super().__init__(path)
         self._data = data
         self._other: list[Data] = []
-        self._recent: tuple[int, Data] = (-1, {})
+        self._last: tuple[int, Data] = (-1, {})
 
     def add(self, line: Data) -> Record:
         """A line as a record: of a step what stands for it is enough; what is none lies nowhere, and has no length."""
@@ -75,9 +75,9 @@ class StepStore:
         """The line that a step, or what is none, stands for."""
         if not length:
             return self._other[offset]
-        if self._recent[0] != offset:  # messages of one step ask for it one after the other
-            self._recent = offset, {"Step": read_record(self.read(offset, length))}
-        return self._recent[1]
+        if self._last[0] != offset:  # messages of one step ask for it one after the other
+            self._last = offset, {"Step": read_record(self.read(offset, length))}
+        return self._last[1]
 
     def close(self) -> None:
         """Let go of the bytes."""

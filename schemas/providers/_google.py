@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from schemas.clean import Run, Sgr, as_json, clean
 from schemas.diffs import FileDiff, from_unified, path_asked
@@ -157,30 +156,15 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
-def read_result(
-    name: str, result: object = None, display: object = None, status: object = None, *, shows: bool = False
-) -> tuple[str, ToolStatus, int | None]:
-    """Return the raw text of a tool's result, the use's status, and its exit code.
+def answer_of(
+    use_id: str, name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
+) -> Answer:
+    """The result of a use of the tool `name`; its `details` are what the agent's own screen showed.
 
-    `result` is content with functionResponse parts, `display` what the agent's own screen showed, `status` its word for
-    how it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
+    `result` is content with functionResponse parts, `display` what the screen showed, `status` the agent's word for how
+    it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
     """
-    text, failed, found = _answered(result)
-    before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
-    code: int | None = None
-    shown = display_text(display) if not text else ""
-    if name == "run_shell_command":
-        text, code = unwrapped(text)
-        text = before + text
-    text, word = text or shown, _status(status, text or shown, failed, found or bool(shown), code)
-    if shows and word is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
-        text = f"{text}\n{display}" if text else display
-    return text, word, code
-
-
-def _answered(result: object) -> tuple[str, bool, bool]:
-    """The text of the functionResponse parts, whether they are errors only, and whether there is any answer."""
-    texts, failed = list[str](), list[bool]()
+    texts, failed, images = list[str](), list[bool](), media_in(result)
     for part in parts_of(result):
         if isinstance(answer := part.get("functionResponse"), dict):
             response = answer.get("response")
@@ -190,9 +174,21 @@ def _answered(result: object) -> tuple[str, bool, bool]:
             whole = given if any(given.values()) else text_of(response)
             told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
             texts.append(told if isinstance(told, str) else as_json(told, indent=True))
+            images += media_in(answer.get("parts"))
         else:
             texts.append(text_of(part.get("text")))
-    return "\n".join(filter(None, texts)), bool(failed) and all(failed), bool(failed or any(texts))
+    text = "\n".join(filter(None, texts))
+    before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
+    code: int | None = None
+    shown = display_text(display) if not text else ""
+    if name == "run_shell_command":
+        text, code = unwrapped(text)
+        text = before + text
+    text = text or shown
+    ended = _status(status, text, bool(failed) and all(failed), bool(failed or text), code)
+    if shows and ended is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
+        text = f"{text}\n{display}" if text else display
+    return Answer(use_id, text, ended, code, images=images, details=display)
 
 
 def unwrapped(text: str) -> tuple[str, int | None]:
@@ -287,29 +283,23 @@ def _coloured(text: str, display: object) -> list[Run]:
 
 
 class Tools(Agent):
-    """The tools of both agents, in files and in what they print; a result's `details` are what `read_result` takes."""
+    """The tools of both agents, in files and in what they print."""
 
     tools, foreign, listing = TYPES, "^mcp_|__", Listing()
     reuses = True
-    shows: ClassVar[bool] = False
-    """Whether a use that failed shows what the screen told of it, too."""
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use with all that is known of it."""
-        result, display, _ = details = (*(answer.details if answer is not None else ()), None, None, None)[:3]
-        text, ended, code = read_result(use.name, *details, shows=self.shows)
-        inner = (dict_of(part.get("functionResponse")).get("parts") for part in parts_of(result))
-        images = [image for content in (result, *inner) for image in media_in(content)]
-        known = Answer("", text, ended, code, images=images, details=details)
-        tool, facts = super().tool(use, known, path)
-        tool.runs = tool.runs or _coloured(tool.text, display)
-        tool.output = {"content": tool.text, "is_error": ended in (ToolStatus.ERROR, ToolStatus.DENIED)}
-        tool.output = None if ended is ToolStatus.PENDING else tool.output | given(exit_code=code)
+        tool, facts = super().tool(use, answer, path)
+        if answer is not None:
+            tool.runs = tool.runs or _coloured(tool.text, answer.details)
+            failed = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+            tool.output = {"content": tool.text, "is_error": failed} | given(exit_code=tool.exit_code)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool: the agent's own diff, else the text it was asked to write."""
-        data = dict_of(answer.details[1]) if answer is not None else {}
+        data = dict_of(answer.details) if answer is not None else {}
         patch = data.get("fileDiff")
         # Qwen Code replaces a diff over 50,000 characters by a made-up one of two lines (note 2.2).
         if not isinstance(patch, str) or data.get("fileDiffTruncated", data.get("truncatedForSession")):

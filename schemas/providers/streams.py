@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from schemas.provider import Format, Head, Reading, Saved
+from schemas.provider import Format, Head, Provider, Reading
 from schemas.providers import printers
 
 
-class Streams(Saved):
-    """The provider of saved streams; see `schemas.provider.Provider`."""
+class Streams(Provider):
+    """The provider of saved streams."""
 
     id = "streams"
     name = "Agent streams"
@@ -22,8 +22,8 @@ class Streams(Saved):
         "stays unknown."
     )
 
-    @property
-    def formats(self) -> tuple[Format, ...]:
+    @property  # asked of the agents, which need not be imported before
+    def formats(self) -> tuple[Format, ...]:  # type: ignore[override]
         """The kinds of streams."""
         return tuple(form for stream in printers() for form in stream.formats)
 

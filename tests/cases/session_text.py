@@ -11,11 +11,12 @@ from typing import Any
 from schemas.clean import Sgr
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Kind, Message, Part, Span, SpanRole, Tool, ToolStatus
-from schemas.opening import read_subagent, usage_with_subagents
+from schemas.opening import read_subagent
 from schemas.providers import provider_of
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
 from schemas.usage import TokenUsage
+from tests.support import usage_with_subagents
 
 _FIGURES = ("in", "out", "cache read", "cache write", "reasoning", "cache write 1h")
 _BY_A_MODEL = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})

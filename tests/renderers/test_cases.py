@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from renderers import html, markdown, plain
+from renderers.document import Document
 from renderers.options import Include
 from schemas.opening import read_session, read_subagent
 from tests.renderers.hostile import codes, headings, live, tokens
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(not FOUND, reason="the shared cases are not here
 
 def exported(name: str) -> tuple[str, Page, str]:
     session = read_session(next(CASES.glob(f"{name}-*/input.jsonl")))
-    pages = ("".join(r.render(session, Include(), subagents=read_subagent)) for r in (markdown, html, plain))
+    pages = ("".join(r.render(Document(session, Include(), subagents=read_subagent))) for r in (markdown, html, plain))
     text, page, lines = pages
     return text, Page(page), lines
 

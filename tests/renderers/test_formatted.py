@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from renderers import html, markdown, plain
+from renderers.document import Document
 from renderers.headline import headline
 from renderers.options import Include
 from renderers.redact import Redactor
@@ -27,11 +28,11 @@ def session(formatted: str | None) -> Hand:
 
 @pytest.mark.parametrize("renderer", [markdown, html, plain])
 def test_it_stands_in_place_of_input_and_output(renderer):
-    shown = "".join(renderer.render(session("Found **two** places").session, Include()))
+    shown = "".join(renderer.render(Document(session("Found **two** places").session, Include())))
     assert "two" in shown and "raw output" not in shown
-    bare = "".join(renderer.render(session("Found **two** places").session, Include(output=False)))
+    bare = "".join(renderer.render(Document(session("Found **two** places").session, Include(output=False))))
     assert "two" not in bare and "raw output" not in bare
-    assert "raw output" in "".join(renderer.render(session(None).session, Include()))
+    assert "raw output" in "".join(renderer.render(Document(session(None).session, Include())))
 
 
 def test_the_screen_shows_it_too():
@@ -40,7 +41,7 @@ def test_the_screen_shows_it_too():
 
 
 def test_markup_in_it_is_contained():
-    text = "".join(html.render(session("<script>x</script>").session, Include()))
+    text = "".join(html.render(Document(session("<script>x</script>").session, Include())))
     assert "<script>x" not in text
 
 
@@ -84,7 +85,7 @@ def with_tool(used: Tool) -> Hand:
 @pytest.mark.parametrize("renderer", [markdown, html, plain])
 @pytest.mark.parametrize("output", [True, False])
 def test_every_export_shows_it_with_what_it_stands_beside(renderer, output):
-    shown = "".join(renderer.render(with_tool(COMMAND).session, Include(output=output)))
+    shown = "".join(renderer.render(Document(with_tool(COMMAND).session, Include(output=output))))
     assert shown.count("Builds them all") == 1 and "make lamps" in shown
 
 
@@ -114,7 +115,7 @@ def test_a_command_that_the_summary_took_the_place_of_stands_below_it():
 def test_a_long_one_is_not_cut_in_an_export(renderer):
     long = "Builds " + "lamp after lamp " * 40 + "and the last"
     used = Tool("Bash", "shell", "t", {"command": "make"}, None, "", summary=long)
-    assert "and the last" in "".join(renderer.render(with_tool(used).session, Include()))
+    assert "and the last" in "".join(renderer.render(Document(with_tool(used).session, Include())))
 
 
 def test_a_secret_in_it_is_taken_out_and_counted_wherever_it_stood():
@@ -123,6 +124,6 @@ def test_a_secret_in_it_is_taken_out_and_counted_wherever_it_stood():
     for command, summary in both:
         redactor = Redactor()
         used = Tool("Bash", "shell", "t", {"command": command}, None, "", summary=summary)
-        text = "".join(markdown.render(with_tool(used).session, Include(), redactor=redactor))
+        text = "".join(markdown.render(Document(with_tool(used).session, Include(), redactor=redactor)))
         assert token not in text
         assert redactor.count == text.count("[redacted: github token]")

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderers.headline import Outcome, headline, relative_path, shell_text, thinking_line
+from renderers.headline import Outcome, headline, relative_path, thinking_line
 from schemas.diffs import FileDiff, Hunk
 from schemas.message import PREVIEW, Tool, ToolStatus
+from schemas.path_hints import shell_text
 
 ROOT = "/home/dev/lamp-shop"
 

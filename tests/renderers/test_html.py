@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 
+from renderers.document import Document
 from renderers.html import render
 from renderers.markdown import render as markdown
 from renderers.options import Include
@@ -77,11 +78,11 @@ class Page(HTMLParser):
 
 
 def page(hand: Hand, redactor: Redactor | None = None) -> Page:
-    return Page("".join(render(hand.session, Include(), redactor=redactor, subagents=load)))
+    return Page("".join(render(Document(hand.session, Include(), redactor=redactor, subagents=load))))
 
 
 def test_one_self_contained_file() -> None:
-    text = "".join(render(sample().session, Include(), subagents=load))
+    text = "".join(render(Document(sample().session, Include(), subagents=load)))
     assert text.startswith("<!doctype html>")
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in text
     assert "prefers-color-scheme: dark" in text
@@ -171,7 +172,7 @@ def test_words_that_changed_are_marked_in_a_difference() -> None:
     hand.prompt("go")
     lines = ["-f(<a>, 1)", "+f(<a>, 2)", "--- a comment", " same"]
     hand.tool(Tool("Edit", "write", "t", {}, diffs=[FileDiff("a.sql", hunks=[Hunk(lines, 1, 1)])]))
-    page = "".join(render(hand.session, Include()))
+    page = "".join(render(Document(hand.session, Include())))
     assert '<span class="remove">-f(&lt;a&gt;, <mark>1</mark>)</span>' in page
     assert '<span class="add">+f(&lt;a&gt;, <mark>2</mark>)</span>' in page
     assert '<span class="remove">--- a comment</span><span> same</span>' in page
@@ -183,13 +184,13 @@ def test_a_difference_in_output_is_a_block_of_its_own() -> None:
     hand = Hand()
     hand.prompt("go")
     hand.tool(Tool("Bash", "shell", "t", {"command": "git show"}, text=f"commit <1>\n{git}\nend"))
-    page = "".join(render(hand.session, Include()))
+    page = "".join(render(Document(hand.session, Include())))
     assert "<code>commit &lt;1&gt;</code>" in page and "<code>end</code>" in page
     assert (
         '<p class="label">move x → y</p><pre class="diff"><code><span class="place">diff --git a/x b/y</span>' in page
     )
     assert '<span class="remove">-f(<mark>1</mark>)</span><span class="add">+f(<mark>2</mark>)</span></code>' in page
-    assert f"*move x → y*\n\n```diff\n{git}\n```\n" in "".join(markdown(hand.session, Include()))
+    assert f"*move x → y*\n\n```diff\n{git}\n```\n" in "".join(markdown(Document(hand.session, Include())))
 
 
 def test_a_secret_that_begins_in_one_difference_and_ends_in_another_is_hidden() -> None:
@@ -199,4 +200,4 @@ def test_a_secret_that_begins_in_one_difference_and_ends_in_another_is_hidden() 
     hand = Hand()
     hand.prompt("go")
     hand.tool(Tool("Bash", "shell", "t", {"command": "git show"}, text=git))
-    assert "MIIEowIBAAKCAQEA" not in "".join(render(hand.session, Include(), redactor=Redactor()))
+    assert "MIIEowIBAAKCAQEA" not in "".join(render(Document(hand.session, Include(), redactor=Redactor())))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from renderers.document import Document
 from renderers.markdown import front_matter, render, render_exchange
 from renderers.options import Include
 from renderers.redact import Redactor
@@ -20,7 +21,7 @@ from tests.support import Hand
 
 
 def document(hand: Hand, include: Include = Include(), redactor: Redactor | None = None) -> str:  # noqa: B008
-    return "".join(render(hand.session, include, redactor=redactor, subagents=load))
+    return "".join(render(Document(hand.session, include, redactor=redactor, subagents=load)))
 
 
 def test_the_exporters_headings_and_nothing_else() -> None:

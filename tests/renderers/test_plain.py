@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from renderers import html, markdown
+from renderers.document import Document
 from renderers.options import Include
 from renderers.plain import render
 from renderers.redact import Redactor
@@ -14,7 +15,7 @@ from tests.support import Hand
 
 
 def text_of(hand: Hand) -> str:
-    return "".join(render(hand.session, Include(), subagents=load))
+    return "".join(render(Document(hand.session, Include(), subagents=load)))
 
 
 def test_roles_are_marked() -> None:
@@ -61,8 +62,8 @@ def test_what_the_source_does_not_give_is_said_in_every_export() -> None:
     assert "source gives" not in text_of(hand)
     hand.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
     assert "source gives no tokens, times" in text_of(hand).splitlines()[1]
-    assert '    not_in_source: ["tokens", "times"]' in "".join(markdown.render(hand.session, Include()))
-    assert "<dt>not in source</dt><dd>tokens, times</dd>" in "".join(html.render(hand.session, Include()))
+    assert '    not_in_source: ["tokens", "times"]' in "".join(markdown.render(Document(hand.session, Include())))
+    assert "<dt>not in source</dt><dd>tokens, times</dd>" in "".join(html.render(Document(hand.session, Include())))
 
 
 def test_an_unknown_record_is_called_so_once() -> None:
@@ -86,7 +87,7 @@ def test_context_that_was_given_in_one_go_is_one_fold() -> None:
         "▸ Context: reminder  (1 line)",
     ]
     assert [line.strip() for line in lines if "│" in line] == ["│ be brief", "│ cwd /w", "│ still brief"]
-    bare = "".join(render(hand.session, Include(context=False)))
+    bare = "".join(render(Document(hand.session, Include(context=False))))
     assert "Context" not in bare and "brief" not in bare
 
 
@@ -94,5 +95,5 @@ def test_the_first_words_of_a_thinking_hold_no_secret() -> None:
     hand = Hand()
     hand.prompt("go")
     hand.thinking("The key is " + "ghp_" + "A1b2C3d4" * 5 + " for all")
-    text = "".join(render(hand.session, Include(), redactor=Redactor()))
+    text = "".join(render(Document(hand.session, Include(), redactor=Redactor())))
     assert "Thinking: The key is" in text and "ghp_A1b2" not in text

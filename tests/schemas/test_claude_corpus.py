@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Kind
-from schemas.opening import usage_with_subagents
 from schemas.providers.claude import PROVIDER
 from schemas.session import Session
 from schemas.usage import TokenUsage
@@ -21,6 +20,7 @@ from tests.schemas.conformance import (
     described,
     whole,
 )
+from tests.support import usage_with_subagents
 
 SHARED = Path(__file__).parents[2] / "../shared"
 CORPUS = SHARED / "corpus/claude"

@@ -8,8 +8,9 @@ import pytest
 
 from schemas.costs.prices import Prices
 from schemas.costs.responses import responses
-from schemas.opening import read_session, usage_with_subagents
+from schemas.opening import read_session
 from tests.schemas.conformance import described, family_of
+from tests.support import usage_with_subagents
 
 SHARED = Path(__file__).parents[2] / "../shared"
 pytestmark = pytest.mark.skipif(not (SHARED / "faults").exists(), reason="no shared files here")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from schemas.opening import usage_with_subagents
 from schemas.providers import claude
 from schemas.providers.claude import PROVIDER
 from schemas.session import Session
 from tests.schemas.claude_lines import SESSION, Lines, usage
 from tests.schemas.conformance import whole
+from tests.support import usage_with_subagents
 
 
 def agent_file(folder: Path, agent: str, prompt: str = "look around", meta: dict[str, Any] | None = None) -> Path:

@@ -18,6 +18,7 @@ from schemas.providers.cursor import PROVIDER
 from schemas.session import Op, Session
 from tests.fixtures.cursor.transcripts import agent, child, ended, lines, today, use, user
 from tests.schemas.conformance import assert_builds_clean, assert_nothing_lost, assert_sums, described, facts, whole
+from tests.support import catch_up, changes_by
 from viewer.follow.follower import Follower
 
 UUID = "6a1f0c1e-0000-4000-8000-00000000000a"
@@ -153,7 +154,7 @@ def test_appended_lines_are_told(tmp_path):
     assert session.messages.has(1, Flag.PENDING)
     with path.open("ab") as file:
         file.write(lines(agent("done")))
-    assert [(c.op, c.message) for c in follower.poll()] == [(Op.UPDATED, 1), (Op.APPENDED, 2)]
+    assert [(c.op, c.message) for c in changes_by(follower.poll)] == [(Op.UPDATED, 1), (Op.APPENDED, 2)]
     assert follower.session is session and not session.messages.has(1, Flag.PENDING)
     follower.close()
 
@@ -163,9 +164,7 @@ def test_a_file_rewritten_smaller_is_read_anew(tmp_path):
     path.write_bytes(lines(*today()))
     follower = _follow(path)
     path.write_bytes(lines(user("afresh")))
-    changes = follower.poll()
-    while not follower.loaded:
-        changes += follower.step()
+    changes = catch_up(follower)
     assert Op.RESTARTED in {change.op for change in changes}
     assert described(follower.session) == ["PROMPT afresh"]
     follower.close()

@@ -16,6 +16,7 @@ from schemas.providers.cursor.store import text_records
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
+from tests.support import changes_by
 from viewer.follow.follower import Follower
 
 
@@ -127,13 +128,13 @@ def test_a_growing_text_keeps_its_messages(tmp_path):
     assert described(session)[-1] == "TOOL Shell" and Lack.RESULTS in session.lacks
     path.write_bytes(whole)
     os.utime(path, ns=(1, 1))
-    changes = follower.poll()
+    changes = changes_by(follower.poll)
     assert follower.session is session and list(session.messages.key)[: len(keys)] == keys
     assert [c.message for c in changes if c.op is Op.APPENDED] == [5]
     assert all(change.op is not Op.REMOVED for change in changes)
     path.write_bytes(b"user:\n<user_query>\nother\n</user_query>\n")
     os.utime(path, ns=(2, 2))
-    assert Op.REMOVED in {change.op for change in follower.poll()}
+    assert Op.REMOVED in {change.op for change in changes_by(follower.poll)}
     assert described(follower.session) == ["PROMPT other"]
     follower.close()
 

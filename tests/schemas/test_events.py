@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers import html, markdown, plain
+from renderers.document import Document
 from renderers.options import Include
 from schemas.costs.responses import counted_groups, responses
 from schemas.interchange.events import (
@@ -290,9 +291,9 @@ def test_a_mark_at_the_start_is_skipped(tmp_path):
 def test_exports_hold_the_sums_and_a_row_an_event(tmp_path):
     session = opened(tmp_path, lines(event(), event(session_id="t"), b'{"no": "event"}', event()))
     for render in (plain.render, markdown.render, html.render):
-        text = "".join(render(session, Include()))
+        text = "".join(render(Document(session, Include())))
         assert text.count("02-20 00:00 gpt-5") == 3 and "cache write" in text
-    lined = "".join(plain.render(session, Include())).split("\n")
+    lined = "".join(plain.render(Document(session, Include()))).split("\n")
     assert "● by model   │ calls │ input │ cache │ cache │ output │ total │    cost" in lined
     assert max(map(len, lined)) <= 80
     assert not any("before the first prompt" in line.lower() for line in lined)

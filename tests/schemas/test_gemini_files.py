@@ -15,6 +15,7 @@ from schemas.providers.gemini import PROVIDER
 from schemas.session import Change, Op, Session
 from tests.fixtures import gemini as g
 from tests.schemas.conformance import described, facts, whole
+from tests.support import catch_up
 from viewer.follow.follower import Follower
 
 NAME = "session-2026-05-28T20-26-5e551011"
@@ -145,10 +146,7 @@ def loaded(path: Path) -> Follower:
 
 
 def changes_of(follower: Follower) -> list[tuple[str, int]]:
-    changes: list[Change] = follower.poll()
-    while not follower.loaded:
-        changes += follower.step()
-    return [(str(op), index) for op, index in changes]
+    return [(str(op), index) for op, index in catch_up(follower)]
 
 
 def test_a_growing_log_is_followed_by_message(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
 from schemas.message import Tool, ToolStatus
-from schemas.providers._google import Google, display_text, normalised, parts_of, read_result, said_text
-from schemas.providers.kit.words import Answer, Use
+from schemas.providers._google import Google, answer_of, display_text, normalised, parts_of, said_text
+from schemas.providers.kit.words import Use
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, when
 from tests.schemas.conformance import assert_clean
@@ -25,8 +25,8 @@ def answered(output: Any, **more: Any) -> list[Any]:
 
 
 def make_tool(name: str, use_id: str, asked: Any, *told: Any) -> Tool:
-    use, answer = Use(name=name, use_id=use_id, input=dict_of(asked)), Answer("", details=told)
-    return Google().tool(use, answer, Path())[0]
+    use = Use(name=name, use_id=use_id, input=dict_of(asked))
+    return Google().tool(use, answer_of(use_id, name, *told), Path())[0]
 
 
 def shell(text: str) -> Any:
@@ -61,7 +61,7 @@ def test_the_envelope_is_unwrapped(text: str, shown: str, code: int | None) -> N
 
 
 def test_other_tools_keep_what_looks_like_an_envelope() -> None:
-    assert read_result("read_file", answered("Output: x\nExit Code: 1"))[0] == "Output: x\nExit Code: 1"
+    assert answer_of("", "read_file", answered("Output: x\nExit Code: 1")).text == "Output: x\nExit Code: 1"
 
 
 # -- how it ended ------------------------------------------------------------------------------------------------------
@@ -87,9 +87,7 @@ def test_other_tools_keep_what_looks_like_an_envelope() -> None:
     ],
 )
 def test_status(result: Any, status: Any, expected: ToolStatus) -> None:
-    tool = make_tool("run_shell_command", "t", {}, result, None, status)
-    assert tool.status is expected
-    assert (tool.output is None) == (expected is ToolStatus.PENDING)
+    assert make_tool("run_shell_command", "t", {}, result, None, status).status is expected
 
 
 def test_types() -> None:

@@ -16,12 +16,11 @@ from schemas.opening import (
     read_session,
     read_subagent,
     recognise,
-    usage_with_subagents,
 )
 from schemas.provider import read_head
 from schemas.session import Subagent
 from schemas.usage import TokenUsage
-from tests.support import Hand
+from tests.support import Hand, usage_with_subagents
 
 
 def document(path: Path, output: int = 1) -> Path:

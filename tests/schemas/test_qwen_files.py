@@ -17,6 +17,7 @@ from schemas.session import Op
 from schemas.usage import TokenUsage
 from tests.fixtures.qwen import SESSION, Chat, call, tokens
 from tests.schemas.claude_lines import Lines
+from tests.support import catch_up
 from viewer.follow.follower import Follower
 
 
@@ -154,11 +155,8 @@ def test_a_subagent_that_appears_while_the_session_is_read_is_reported(tmp_path)
 # -- following ---------------------------------------------------------------------------------------------------------
 
 
-def catch_up(follower: Follower) -> list[tuple[Op, int]]:
-    changes = follower.poll()
-    while not follower.loaded:
-        changes += follower.step()
-    return [(c.op, c.message) for c in changes]
+def changes_of(follower: Follower) -> list[tuple[Op, int]]:
+    return [(c.op, c.message) for c in catch_up(follower)]
 
 
 def append(path: Path, chat: Chat, known: int) -> None:
@@ -173,17 +171,17 @@ def test_a_rewind_while_following_flags_what_was_taken_back(tmp_path):
     chat.agent("2", usage=tokens(10, 1))
     path = chat.write(tmp_path)
     follower = Follower(path)
-    catch_up(follower)
+    changes_of(follower)
     session, keys = follower.session, list(follower.session.messages.key)
     known = len(chat.rows)
     chat.rewind(kept)
     append(path, chat, known)
-    assert catch_up(follower) == [(Op.UPDATED, 1), (Op.UPDATED, 2), (Op.APPENDED, 3)]
+    assert changes_of(follower) == [(Op.UPDATED, 1), (Op.UPDATED, 2), (Op.APPENDED, 3)]
     assert [e.prompt for e in session.live_exchanges] == ["one"]
     known = len(chat.rows)
     chat.user("three")
     append(path, chat, known)
-    assert catch_up(follower) == [(Op.APPENDED, 4)]
+    assert changes_of(follower) == [(Op.APPENDED, 4)]
     assert follower.session is session and list(session.messages.key)[:3] == keys
     assert [e.prompt for e in session.live_exchanges] == ["one", "three"]
     assert session.usage() == TokenUsage(10, 1, 0, None, 0)  # spent all the same
@@ -196,11 +194,11 @@ def test_a_result_that_comes_while_following_updates_its_use(tmp_path):
     chat.agent(call("c", "glob", pattern="*"))
     path = chat.write(tmp_path)
     follower = Follower(path)
-    catch_up(follower)
+    changes_of(follower)
     known = len(chat.rows)
     chat.result("c", "glob", {"output": "a"}, status="success")
     append(path, chat, known)
-    assert catch_up(follower) == [(Op.UPDATED, 1)]
+    assert changes_of(follower) == [(Op.UPDATED, 1)]
     assert follower.session.message(1).tool.text == "a"
     follower.close()
 

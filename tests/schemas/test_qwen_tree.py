@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schemas.providers.kit.history import Tree
@@ -33,9 +33,9 @@ def test_a_rewind_while_the_file_grows_updates_the_rows_it_took_back(tmp_path):
 TREES = st.lists(st.one_of(st.none(), st.integers(0, 30)), min_size=1, max_size=30)
 
 
-def chain_of(parents):
+def chain_of(parents, leaf):
     """The live records of a well-formed tree, found the slow way."""
-    live, node = set(), len(parents) - 1
+    live, node = set(), leaf
     while node is not None:
         live.add(node)
         node = parents[node]
@@ -46,18 +46,24 @@ def well_formed(choices):
     return [None if c is None or i == 0 else c % i for i, c in enumerate(choices)]
 
 
-@given(TREES, st.lists(st.integers(1, 29)))
-def test_live_is_the_chain_whenever_it_is_asked_for(choices, stops):
+@example([None, 0, None], [1], {1: 0, 2: 1})
+@given(TREES, st.lists(st.integers(1, 29)), st.dictionaries(st.integers(0, 29), st.integers(0, 29)))
+def test_live_is_the_chain_whenever_it_is_asked_for(choices, stops, again):
+    """`again`: the records after which an earlier one is written once more."""
     parents = well_formed(choices)
-    tree, live = Tree(), {}
+    tree, live, nodes, leaf = Tree(), {}, [], 0
     for i, parent in enumerate(parents):
-        tree.own(tree.add(str(i), None if parent is None else str(parent)), i)
-        live[i] = True  # until the tree says otherwise
+        nodes.append(tree.add(str(i), None if parent is None else str(parent)))
+        tree.own(nodes[i], i)
+        live[i], leaf = True, i  # until the tree says otherwise
+        if i in again:
+            leaf = again[i] % (i + 1)
+            tree.again(nodes[leaf])
         if i in stops:
             live.update(tree.settle())
-            assert {row for row, alive in live.items() if alive} == chain_of(parents[: i + 1])
+            assert {row for row, alive in live.items() if alive} == chain_of(parents[: i + 1], leaf)
     live.update(tree.settle())
-    assert {row for row, alive in live.items() if alive} == chain_of(parents)
+    assert {row for row, alive in live.items() if alive} == chain_of(parents, leaf)
 
 
 @given(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from renderers import markdown, plain
+from renderers.document import Document
 from renderers.options import Include
 from schemas.interchange import session_data_read
 from schemas.interchange.session_data_check import validate_session_data
@@ -167,8 +168,8 @@ def test_paths_that_nothing_else_of_a_message_shows_are_listed_behind_it():
     assert session.groups.last[0] == 4
     same = again(session)
     assert [(m.kind.name, m.label, m.path_hints) for m in map(same.message, range(len(same.messages)))] == shown
-    assert "files: lib/a.go, go.mod" in "".join(plain.render(session, Include()))
-    assert "files: lib/a.go, go.mod" in "".join(markdown.render(session, Include()))
+    assert "files: lib/a.go, go.mod" in "".join(plain.render(Document(session, Include())))
+    assert "files: lib/a.go, go.mod" in "".join(markdown.render(Document(session, Include())))
 
 
 def test_a_field_of_a_wrong_type_is_kept_wherever_it_stands():

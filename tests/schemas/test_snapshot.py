@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from renderers.document import Document
 from renderers.options import Include
 from renderers.plain import render
 from schemas.costs.price_book import load_book, read_book
@@ -404,7 +405,7 @@ def test_a_sum_beyond_64_bits_is_an_error_in_words():
 
 
 def test_in_plain_text_the_tables_are_columns(tmp_path):
-    text = "".join(render(read_session(file_of(tmp_path, GOOD)), Include()))
+    text = "".join(render(Document(read_session(file_of(tmp_path, GOOD)), Include())))
     lines = text.split("\n")
     assert "  provider │ tokens │   cost │ $ / M tokens │ sessions" in [line.replace("●", " ") for line in lines]
     assert "  claude   │    100 │ $30.00 │ 300,010.0000 │        1" in lines

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from schemas.message import Kind
-from schemas.opening import head_of, usage_with_subagents
+from schemas.opening import head_of
 from schemas.providers.streams import PROVIDER
 from schemas.session import Session
 from tests.schemas.conformance import assert_all_laws, family_of, whole
+from tests.support import usage_with_subagents
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus/streams"
 pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="no shared files here")

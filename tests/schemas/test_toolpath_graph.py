@@ -13,10 +13,10 @@ from schemas.interchange.toolpath import merges_in, others_in
 from schemas.interchange.toolpath_check import validate_stream, validate_toolpath
 from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 from schemas.message import Kind
-from schemas.opening import family, read_session, usage_with_subagents
+from schemas.opening import family, read_session
 from schemas.session import Session, Subagent
 from tests.schemas.test_toolpath_read import path, read, step
-from tests.support import Hand
+from tests.support import Hand, usage_with_subagents
 
 SPENT = {"input_tokens": 5, "output_tokens": 7}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from renderers.document import Document
 from renderers.html import render as html
 from renderers.markdown import render as markdown
 from renderers.options import Include
@@ -138,7 +139,7 @@ def test_a_message_that_cannot_be_made_is_shown_as_it_was_written(session: Path,
     assert [read.message(i).kind for i in range(3) if i != number] == [
         read.messages.kind_of(i) for i in range(3) if i != number
     ]
-    texts = ["".join(write(read, Include())) for write in (markdown, html, plain)] + [
+    texts = ["".join(write(Document(read, Include()))) for write in (markdown, html, plain)] + [
         b"".join(write(read)).decode() for write in (to_session_data, to_toolpath)
     ]
     for text in texts[:3]:

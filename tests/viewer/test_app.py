@@ -21,14 +21,14 @@ from tests.waiting import until
 from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
-from viewer.screens.config_keys import TABLES, Config, ConfigError, footer_items
+from viewer.screens.config_keys import TABLES, Config, ConfigError
 from viewer.screens.dialog import MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
+from viewer.screens.help import HelpScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import TitleBar, fitting
-from viewer.widgets.preview import Preview
+from viewer.widgets.chrome import TitleBar, fitting, footer_items
 from viewer.widgets.sessions import SessionList
 
 HOSTILE = "Fix [/red] titles [b [@click=app.quit]x[/] \\[esc]"
@@ -210,7 +210,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
     app = browser(summary("a", title=HOSTILE, first_prompt=HOSTILE, last_text=HOSTILE, branch=HOSTILE))
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         assert "Fix [/red]" in app.screen.query_one(SessionList).render_line(1).text
-        assert app.screen.query_one(Preview).content.plain.count(HOSTILE) == 4
+        assert app.screen.query_one("#preview", Static).content.plain.count(HOSTILE) == 4
         app.say(HOSTILE, title=HOSTILE)
         app.say(HOSTILE, bad=True)
         await until(pilot, lambda: len(app.screen.query("Toast")) == 2)
@@ -218,7 +218,7 @@ async def test_markup_in_titles_stays_text_everywhere() -> None:
         assert len(toasts) == 2 and all(HOSTILE in toast for toast in toasts)
         from textual.content import Content
 
-        app.show_message(HOSTILE, Content(HOSTILE))
+        app.push_screen(MessageScreen(HOSTILE, Content(HOSTILE)))
         await pilot.pause()
         assert isinstance(app.screen, MessageScreen)
         assert app.screen.query_one("#dialog-title", Static).content.plain == HOSTILE
@@ -406,7 +406,7 @@ async def test_escape_closes_what_is_open_and_never_leaves_and_q_leaves_at_last(
 
 def test_the_way_out_is_shown_in_the_list_at_80_columns() -> None:
     kept = fitting(footer_items(TABLES["list"]), 78)
-    assert "quit" in {action for item in kept for action in item.actions}
+    assert "quit" in {key.action for item in kept for key in item}
 
 
 async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_screen() -> None:
@@ -420,7 +420,7 @@ async def test_a_notice_leaves_the_last_three_lines_free_and_goes_with_its_scree
         await until(pilot, lambda: not app.screen.query("Toast"))
         await pilot.press("q")
         await until(pilot, lambda: not app.screen.query("Toast"))
-        app.show_help("list")
+        app.push_screen(HelpScreen("list", TABLES["list"]))
         app.say("said on the dialog", title="This is")
         await until(
             pilot, lambda: str(app.screen.query_one("#dialog-hint", Static).content) == "This is: said on the dialog"

@@ -17,10 +17,7 @@ from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.filter import Filter
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.list_columns import HERE_FIRST, NEWEST
-from viewer.widgets.preview import Preview
-from viewer.widgets.rows import Days, Row, Shelf
-from viewer.widgets.sessions import SessionList
+from viewer.widgets.sessions import HERE_FIRST, NEWEST, Days, Row, SessionList, Shelf
 
 
 def shelf(*summaries: Summary) -> Shelf:
@@ -198,7 +195,7 @@ async def test_the_cursor_stays_on_its_session_when_others_arrive() -> None:
             "Title b, renamed",
         ]
         assert drawn(app)[4].startswith("▌")
-        assert "renamed" in str(app.screen.query_one(Preview).content)
+        assert "renamed" in str(app.screen.query_one("#preview", Static).content)
 
 
 async def test_a_session_that_was_found_only_is_shown_when_it_is_read() -> None:
@@ -207,11 +204,13 @@ async def test_a_session_that_was_found_only_is_shown_when_it_is_read() -> None:
     app = browser(library)
     async with app.run_test(size=(140, 30)) as pilot:
         await pilot.pause()
-        assert "(not read yet)" in drawn(app)[1] and "(not read yet)" in str(app.screen.query_one(Preview).content)
+        assert "(not read yet)" in drawn(app)[1] and "(not read yet)" in str(
+            app.screen.query_one("#preview", Static).content
+        )
         library._batches = [[summary("a")]]
         await pilot.press("f5")
         await until(pilot, lambda: "Title a" in drawn(app)[1])
-        assert "first prompt of a" in str(app.screen.query_one(Preview).content)
+        assert "first prompt of a" in str(app.screen.query_one("#preview", Static).content)
         await until(pilot, lambda: drawn(app)[1].rstrip().endswith("?"))  # and priced
 
 
@@ -263,11 +262,11 @@ async def test_no_sessions_says_where_it_looked_and_what_to_do() -> None:
 async def test_the_preview_hides_where_there_is_no_room() -> None:
     app = browser(HandLibrary([summary("a")]))
     async with app.run_test(size=(140, 45)) as pilot:
-        assert app.screen.query_one(Preview).display
-        assert "first prompt of a" in str(app.screen.query_one(Preview).content)
+        assert app.screen.query_one("#preview", Static).display
+        assert "first prompt of a" in str(app.screen.query_one("#preview", Static).content)
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        assert not app.screen.query_one(Preview).display
+        assert not app.screen.query_one("#preview", Static).display
 
 
 async def test_the_dot_comes_when_a_session_grows(tmp_path: Path) -> None:

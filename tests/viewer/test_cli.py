@@ -307,7 +307,7 @@ def test_closed_standard_streams_do_no_harm(machine: Machine) -> None:
 def test_progress_is_drawn_on_a_terminal_only(machine: Machine) -> None:
     code = (
         "import sys, time; from viewer.output import Progress; Progress._DELAY = 0;"
-        "bar = Progress('reading'); bar(1, 2); bar.clear()"
+        "\nwith Progress('reading') as bar: bar(1, 2)"
     )
     master, slave = pty.openpty()
     subprocess.run([sys.executable, "-c", code], stderr=slave, env=machine.env, check=True, cwd=machine.home)

@@ -11,13 +11,12 @@ from viewer.screens.config_keys import (
     TABLES,
     Config,
     ConfigError,
-    FooterItem,
     bindings,
     effective,
-    footer_items,
     key_name,
     read_config,
 )
+from viewer.widgets.chrome import footer_items, item_pieces
 
 
 def config(tmp_path: Path, text: str) -> Config:
@@ -45,7 +44,8 @@ def test_own_keys_replace_those_of_the_table(tmp_path: Path) -> None:
     keys = {key.action: key.keys for key in effective("transcript", own.keymap)}
     assert keys["fold"] == ("enter", "v")
     assert keys["outline"] == ("tab",)
-    assert FooterItem(("^o",), ("export",), "export", 2) in footer_items(effective("list", own.keymap))
+    shown = [item_pieces(item) for item in footer_items(effective("list", own.keymap))]
+    assert [("^o ", "bold $accent", "export"), ("export", "$text-muted", "export")] in shown
 
 
 @pytest.mark.parametrize(

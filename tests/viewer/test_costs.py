@@ -29,7 +29,6 @@ from viewer.usage import costs
 from viewer.usage.costs import SessionCosts, _Shared, group_cost, summary_costs
 from viewer.usage.family import FamilyUsage
 from viewer.widgets.chrome import TitleBar
-from viewer.widgets.preview import Preview
 
 DEAR = TokenUsage(1_000_000, 0, 0, 0)
 OPUS, NOBODY = "claude-opus-5", "model-of-nobody"
@@ -279,4 +278,4 @@ async def test_the_preview_says_it(tmp_path: Path) -> None:
     app = TurnlogApp()
     app.start_with(BrowserScreen(library, tmp_path, lambda: 1_780_000_000.0))  # type: ignore[arg-type]
     async with app.run_test(size=(140, 40)) as pilot:
-        await until(pilot, lambda: "1M · $5.00" in str(app.screen.query_one(Preview).render()))
+        await until(pilot, lambda: "1M · $5.00" in str(app.screen.query_one("#preview").render()))

@@ -32,7 +32,7 @@ from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
-from viewer.widgets.text_rows import TextRows
+from viewer.widgets.row_list import TextRows
 
 __all__ = ["machine"]
 
@@ -60,7 +60,7 @@ async def changed(pilot: Pilot[None]) -> list[str]:
     """The lines of the screen of what changed, once they are there."""
     await until(pilot, lambda: isinstance(pilot.app.screen, DiffScreen))
     await until(pilot, lambda: bool(pilot.app.screen.query_one(TitleBar).left))
-    await until(pilot, lambda: bool(rows(pilot)) == bool(pilot.app.screen.query_one(TextRows).rows))
+    await until(pilot, lambda: bool(rows(pilot)) == bool(pilot.app.screen.query_one(TextRows)._rows))
     return rows(pilot)
 
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from schemas.changes import Seen
 from schemas.opening import NotYet, OpenError, open_reading
 from schemas.reading import Blocks, open_file
 from schemas.session import Change, Op
 from schemas.table import NONE
+from tests.support import catch_up, changes_by
 from tests.viewer.toy import digest, line, open_toy, read_afresh, read_as_lines
 from viewer.follow import follower as follow
 from viewer.follow.follower import SLICE, Follower
@@ -20,13 +22,6 @@ from viewer.follow.follower import SLICE, Follower
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
     monkeypatch.setattr(follow, "open_reading", open_toy)
-
-
-def catch_up(follower: Follower) -> list[Change]:
-    changes = follower.poll()
-    while not follower.loaded:
-        changes += follower.step()
-    return changes
 
 
 def texts(follower: Follower) -> list[str]:
@@ -50,9 +45,9 @@ def test_reads_what_is_there_then_what_comes(path):
     follower = Follower(path)
     changes = catch_up(follower)
     assert changes == [Change(Op.APPENDED, 0), Change(Op.APPENDED, 1)]
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
     append(path, line("assistant", "a2", "three"))
-    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    assert changes_by(follower.poll) == [Change(Op.APPENDED, 2)]
     assert texts(follower) == ["one", "two", "three"]
 
 
@@ -62,13 +57,13 @@ def test_a_half_line_waits_and_is_taken_once(path):
     whole = line("assistant", "a2", "chairs 🪑🪑")
     cut = whole.index("🪑".encode()) + 2
     append(path, whole[:cut])
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
     append(path, whole[cut:-1])
-    assert follower.poll() == [Change(Op.APPENDED, 2)]  # complete, only its newline is missing
+    assert changes_by(follower.poll) == [Change(Op.APPENDED, 2)]  # complete, only its newline is missing
     append(path, b"\n")
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
     append(path, line("assistant", "a3", "next"))
-    assert follower.poll() == [Change(Op.APPENDED, 3)]
+    assert changes_by(follower.poll) == [Change(Op.APPENDED, 3)]
     assert texts(follower)[2:] == ["chairs 🪑🪑", "next"]
     assert digest(follower.session) == digest(read_afresh(path))
 
@@ -77,7 +72,7 @@ def test_a_bad_line_is_reported_and_passed_over(path):
     follower = Follower(path)
     catch_up(follower)
     append(path, b"{broken\n" + line("assistant", "a2", "after"))
-    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    assert changes_by(follower.poll) == [Change(Op.APPENDED, 2)]
     assert [bad.line for bad in follower.session.unreadable] == [3]
 
 
@@ -85,9 +80,9 @@ def test_a_result_updates_its_call(path):
     follower = Follower(path)
     catch_up(follower)
     append(path, line("call", "c1", "ls"))
-    assert follower.poll() == [Change(Op.APPENDED, 2)]
+    assert changes_by(follower.poll) == [Change(Op.APPENDED, 2)]
     append(path, line("result", "c1", "a.py"))
-    assert follower.poll() == [Change(Op.UPDATED, 2)]
+    assert changes_by(follower.poll) == [Change(Op.UPDATED, 2)]
 
 
 def test_truncation_starts_over(path):
@@ -143,7 +138,7 @@ def test_touching_the_file_changes_nothing(path):
     follower = Follower(path)
     catch_up(follower)
     os.utime(path, ns=(1, 1))
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
 
 
 def test_deletion_keeps_what_was_read_and_return_starts_over(path):
@@ -151,7 +146,7 @@ def test_deletion_keeps_what_was_read_and_return_starts_over(path):
     catch_up(follower)
     data = path.read_bytes()
     path.unlink()
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
     assert follower.missing
     assert texts(follower) == ["one", "two"]
     path.write_bytes(data + line("assistant", "a2", "three"))
@@ -196,10 +191,10 @@ def test_a_big_file_shows_its_end_first_then_all(path):
     last = follower.session.messages
     assert follower.session.message(len(last) - 1).id == f"m{count - 1:07}"
     key = last.key[len(last) - 1]
-    changes: list[Change] = []
+    seen = Seen(follower.session)
     while not follower.loaded:
-        changes += follower.step(10)
-    assert changes == [Change(Op.RESTARTED)]
+        follower.step(10)
+    assert seen.changes(follower.session) == [Change(Op.RESTARTED)]
     assert len(follower.session.messages) == count
     assert follower.session.messages.key[count - 1] == key
 
@@ -383,9 +378,7 @@ def test_lines_that_change_places_are_noticed(path, monkeypatch, seconds):
     size = path.stat().st_size
     swap_in_the_midst(path)
     os.utime(path, (2e9, 2e9))
-    changes = follower.poll()
-    while not follower.loaded:
-        changes += follower.step()
+    changes = catch_up(follower)
     assert path.stat().st_size == size > 4 << 20
     assert changes[0].op is Op.RESTARTED and digest(follower.session) == digest(read_afresh(path))
 
@@ -398,7 +391,7 @@ def test_lines_that_change_places_while_they_are_compared_are_noticed(path, monk
     os.utime(path, (2e9, 2e9))
     follower.poll()
     for _ in range(3):  # past the blocks in the midst
-        assert not follower.loaded and follower.step(0.0) == []
+        assert not follower.loaded and changes_by(follower.poll) == []
     swap_in_the_midst(path)
     os.utime(path, (2e9, 2e9 + 9))
     catch_up(follower)

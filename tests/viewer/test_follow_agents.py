@@ -216,6 +216,6 @@ def test_the_library_notices_what_is_only_in_the_log(tmp_path):
     # Its other files are no sessions, and what is only in the log is found.
     assert library.lacking({}) == [str(path)]
     problems: list[Problem] = []
-    assert [text.path for text, _ in look_through(str(path), parse("lighthouse"), problems)] == [str(path)]
+    assert [text.state.path for text, _ in look_through(str(path), parse("lighthouse"), problems)] == [str(path)]
     assert problems == []
     database.close()

@@ -23,7 +23,7 @@ from viewer.index.find import look_through
 from viewer.index.library import Library, in_directory
 from viewer.index.query import parse
 from viewer.index.summary import Summary, index_file, list_object, pack, unpack
-from viewer.widgets.rows import Shelf
+from viewer.widgets.sessions import Shelf
 
 
 def open_library(machine: Machine) -> Library:
@@ -287,7 +287,7 @@ def test_a_bug_that_one_file_brings_to_light_is_that_files_problem(
     assert path == bad
     assert "KeyError" in reason and "\x1b" not in reason
     problems: list[Problem] = []
-    found = [text.path for path in (bad, good) for text, _ in look_through(str(path), parse("answer"), problems)]
+    found = [text.state.path for path in (bad, good) for text, _ in look_through(str(path), parse("answer"), problems)]
     assert found == [str(good)]
     assert [problem.path for problem in problems] == [bad]
 

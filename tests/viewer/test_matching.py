@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.viewer.machine import Machine
 from tests.viewer.shelf import HERE, NOW, summary
 from viewer.index.matching import find_all, plain_runs, search_key
-from viewer.widgets.rows import Shelf
+from viewer.widgets.sessions import Shelf
 
 FORMS = ("NFC", "NFD")
 ODD = st.text(

@@ -28,11 +28,8 @@ from viewer.screens.watch import WatchScreen
 from viewer.sessions.freshness import Side
 from viewer.usage.costs import SummaryCosts
 from viewer.widgets.chrome import FacetLine
-from viewer.widgets.list_columns import ORDERS, cells, shown
 from viewer.widgets.list_facets import Facets, choices, passing
-from viewer.widgets.preview import Preview
-from viewer.widgets.rows import Shelf
-from viewer.widgets.sessions import SessionList
+from viewer.widgets.sessions import ORDERS, SessionList, Shelf, cells, shown
 
 COSTS = {"a": 0.05, "b": 0.5, "c": 20.0}
 
@@ -232,7 +229,7 @@ async def test_what_failed_is_marked_and_said() -> None:
     async with app.run_test(size=(140, 30)) as pilot:
         await pilot.pause()
         assert drawn(app)[1].startswith("▌! Title a") and drawn(app)[2].startswith("   Title b")
-        assert "! its last exchange was interrupted" in str(app.screen.query_one(Preview).content)
+        assert "! its last exchange was interrupted" in str(app.screen.query_one("#preview", Static).content)
         await choose(pilot, "failed")
         assert titles(app) == ["Title a"]
 

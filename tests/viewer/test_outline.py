@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
+from textual.events import Resize
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -23,12 +24,11 @@ from tests.viewer.test_transcript_place import with_subagent
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.edits.counts import EditCounts, Lines
-from viewer.screens.config_keys import TABLES, footer_items
-from viewer.screens.outline_pane import OutlineScreen
+from viewer.screens.config_keys import TABLES
+from viewer.screens.outline_pane import Outline, OutlineScreen
 from viewer.screens.state import State
 from viewer.transcript.view import TranscriptView
-from viewer.widgets.chrome import KeyFooter, TitleBar, acting
-from viewer.widgets.outline import Outline
+from viewer.widgets.chrome import KeyFooter, TitleBar, acting, footer_items, item_pieces
 
 WIDE = (140, 30)
 
@@ -173,6 +173,17 @@ async def test_it_grows_with_its_session_and_comes_with_the_room() -> None:
         assert outline.summary == "3 exchanges"
 
 
+async def test_it_has_its_size_though_no_resize_comes() -> None:
+    """Textual's issue 5024: what is mounted while a screen scrolls gets none."""
+    post = Outline.post_message
+    lost = lambda self, message: isinstance(message, Resize) or post(self, message)  # noqa: E731
+    with patch.object(Outline, "post_message", lost):
+        async with transcript(story(2), size=WIDE) as (pilot, _, _):
+            outline = await beside(pilot)
+            await until(pilot, lambda: "prompt number 1" in rows(outline)[2])
+            assert outline.virtual_size.height == 4
+
+
 async def test_only_what_is_in_sight_costs_anything() -> None:
     hand = Hand()
     for n in range(5000):
@@ -259,8 +270,8 @@ async def test_the_footer_shows_the_keys_of_what_has_them() -> None:
         for key, table in (("tab", "outline"), ("tab", "transcript"), ("slash", "words"), ("escape", "transcript")):
             await pilot.press(key)
             await until(pilot, lambda table=table: acting(pilot.app.screen)[1] == table)  # type: ignore[misc]
-            first = footer_items(TABLES[table])[0]
-            assert str(footer.render()).startswith(f"{first.keys[0]} {first.label}")
+            first = item_pieces(footer_items(TABLES[table])[0])
+            assert str(footer.render()).startswith("".join(text for text, _, _ in first))
         await pilot.press("tab")
         await until(pilot, lambda: acting(pilot.app.screen)[1] == "outline")
         await pilot.click(KeyFooter, offset=(str(footer.render()).index("text") + 1, 0))

@@ -8,7 +8,7 @@ from schemas.message import Flag
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
-from viewer.transcript.prompt_line import PromptLine
+from viewer.transcript.status import PromptLine
 from viewer.transcript.view import TranscriptView
 
 

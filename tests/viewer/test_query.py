@@ -216,7 +216,7 @@ def test_the_index_finds_what_a_look_at_the_text_finds(
             found[str(group.path)] = sorted(row & 0xFFFFF | row >> 44 << 44 for row in group.rows)
     finally:
         find.close()
-    looked = {text.path: sorted(rows) for text in made if (rows := rows_in(text, query))} if query else {}
+    looked = {text.state.path: sorted(rows) for text in made if (rows := rows_in(text, query))} if query else {}
     assert found == looked, query
 
 

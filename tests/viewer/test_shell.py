@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from renderers.document import Document
 from renderers.options import Include
 from renderers.plain import render
 from tests.renderers.sample import sample
@@ -111,8 +112,8 @@ def test_it_is_a_page_without_a_fault() -> None:
 
 def test_colours_change_nothing_but_colours_and_end_with_each_line() -> None:
     session = sample().session
-    plain = "".join(render(session, Include(redact=False)))
-    coloured = "".join(render(session, Include(redact=False), colour=True))
+    plain = "".join(render(Document(session, Include(redact=False))))
+    coloured = "".join(render(Document(session, Include(redact=False)), colour=True))
     assert SGR.sub("", coloured) == plain and coloured != plain
     for line in coloured.split("\n"):
         found = SGR.findall(line)

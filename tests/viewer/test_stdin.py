@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.changes import Seen
 from schemas.opening import OpenError, read_session
 from schemas.session import Change, Op
+from tests.support import catch_up, changes_by
 from tests.viewer.machine import Machine
 from tests.viewer.pipes import BEGIN, END, record, said
 from tests.waiting import wait_until
@@ -269,16 +271,14 @@ def test_text_is_no_document(line: bytes) -> None:
 
 def drain(follower: StreamFollower) -> list[Change]:
     """Poll until standard input has ended and all is taken."""
-    changes: list[Change] = []
+    seen = Seen(follower.session)
 
     def over() -> bool:
-        changes.extend(follower.poll())
-        while not follower.loaded:
-            changes.extend(follower.step())
+        catch_up(follower)
         return follower.finished
 
     wait_until(over)
-    return changes
+    return seen.changes(follower.session)
 
 
 def texts(follower: StreamFollower) -> list[str]:
@@ -331,7 +331,7 @@ def test_at_the_end_the_last_line_is_taken_and_nothing_is_looked_at_any_more(
     assert finished == [True]
     assert follower.written is None
     monkeypatch.setattr(follower, "step", None)
-    assert follower.poll() == []
+    assert changes_by(follower.poll) == []
     assert finished == [True]
 
 

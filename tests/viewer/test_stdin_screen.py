@@ -18,7 +18,7 @@ from tests.waiting import until
 from viewer.follow.pipe import Spool, StreamFollower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.dialog import PathPrompt
-from viewer.screens.leaving import LeaveScreen
+from viewer.screens.help import LeaveScreen
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

@@ -79,12 +79,12 @@ def test_only_a_terminal_gets_the_screen(
         monkeypatch.setenv(name, machine.env[name])
     shown: list[Any] = []
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    monkeypatch.setattr("viewer.screens.run.run_trace", lambda *given: shown.append(given))
+    monkeypatch.setattr("viewer.screens.run.run_screen", shown.append)
     monkeypatch.setattr(why, "draw_where_people_look", lambda: None)
     callback = why.command.callback
     assert callback is not None and callback(str(file), False) == 0
     if terminal:
-        ((name, lines, addresses),) = shown
-        assert (name, len(lines)) == ("basket.py", 5)
-        assert set(addresses) == {origin for line in lines for origin in line.origins}
+        (screen,) = shown
+        assert "basket.py" in screen._bar.left.plain and len(screen._lines) == 5
+        assert set(screen._addresses) == {origin for line in screen._lines for origin in line.origins}
     assert ("3 of 5 lines traced" in capsys.readouterr().out) is not terminal

@@ -19,8 +19,7 @@ from tests.support import Hand
 from tests.viewer.transcripts import story
 from viewer.index.matching import search_key
 from viewer.transcript import find
-from viewer.transcript.find import Finder, needles, whole_rows
-from viewer.transcript.search_text import matches
+from viewer.transcript.find import Finder, matches, needles, whole_rows
 
 TEXTS = [
     'He said "quoted" and C:\\path\\to',

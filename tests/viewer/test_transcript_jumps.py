@@ -17,7 +17,7 @@ from schemas.session import Session
 from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
-from viewer.screens.unread import Unread
+from viewer.screens.place import Unread
 from viewer.transcript.jumps import _FITS
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

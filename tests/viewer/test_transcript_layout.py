@@ -192,8 +192,8 @@ def test_estimates_are_near_enough_for_a_scroll_bar() -> None:
 def test_a_session_without_messages_has_no_rows() -> None:
     layout = Layout(Hand().session, Folds(Hand().session))
     assert layout.total == 0
-    assert layout.next_visible(0) is None
-    assert layout.previous_visible(5) is None
+    assert layout.visible(0) is None
+    assert layout.visible(5, -1) is None
 
 
 def test_sizes_can_be_looked_at_later() -> None:
@@ -202,7 +202,7 @@ def test_sizes_can_be_looked_at_later() -> None:
     grow(hand, 20 * CHUNK + 7, 0)
     layout = Layout(hand.session, Folds(hand.session), read_later=True)
     assert layout.total == 2 * (20 * CHUNK + 7)
-    last = layout.previous_visible(20 * CHUNK + 6)
+    last = layout.visible(20 * CHUNK + 6, -1)
     assert last is not None
     assert layout.height(last) > 0
     for _ in layout.read():

@@ -16,15 +16,14 @@ from schemas.session import Lack
 from tests.viewer.rewriting import Following, Item, item, session_of
 from tests.viewer.transcripts import bare, lines
 from tests.waiting import until
+from viewer.screens.outline_pane import Outline
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.drawn import DrawnBlocks
 from viewer.transcript.layout import Layout
-from viewer.transcript.prefetch import prefetch
 from viewer.transcript.replacing import replace_session
 from viewer.transcript.select import position_of, row_number
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
-from viewer.widgets.outline import Outline
 
 PATH = Following([]).session.path
 
@@ -42,7 +41,7 @@ def story(exchanges: int = 12) -> list[Item]:
 @asynccontextmanager
 async def transcript(items: list[Item], *, follow: bool = False) -> AsyncIterator[tuple[Pilot[None], TranscriptView]]:
     following = Following(items)
-    screen = TranscriptScreen(following, follow)
+    screen = TranscriptScreen(following, follow=follow)
     async with bare(screen).run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         screen.items = following.reading.items  # type: ignore[attr-defined]
@@ -267,7 +266,7 @@ def assert_like_a_fresh_one(view: TranscriptView) -> None:
     places = view.rows
     assert view.layout_of.count == fresh.count == len(session.messages)
     if not places:
-        assert fresh.next_visible(0) is None
+        assert fresh.visible(0) is None
         return
     place = places[0]
     for y, expected in enumerate(places):
@@ -329,13 +328,13 @@ async def test_what_is_drawn_ahead_bears_another_session(left: int) -> None:
         for step in range(1, 60, 4):
             whole, rest = session_of(PATH, items), session_of(PATH, items[:left])
             replace_session(view, whole)
-            view.prefetched = ()
-            ahead = prefetch(view)
+            view.drawn_around = ()
+            ahead = view.draw_ahead()
             for _ in range(step):
                 next(ahead, None)
             replace_session(view, rest)
             list(ahead)
-            list(prefetch(view))
+            list(view.draw_ahead())
 
 
 async def test_colours_come_to_all_messages_that_wait_for_them() -> None:

@@ -21,12 +21,12 @@ from tests.support import Hand
 from tests.viewer.transcripts import lines, story, transcript
 from tests.waiting import until
 from viewer.screens.find_bar import FindBar
+from viewer.screens.outline_pane import Outline
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.layout import Position
 from viewer.transcript.select import row_number
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
-from viewer.widgets.outline import Outline
 
 
 def cursor_row(view: TranscriptView) -> int:

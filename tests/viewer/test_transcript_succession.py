@@ -43,7 +43,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 @asynccontextmanager
 async def followed(path: Path, *, follow: bool = True, loose: bool = False) -> AsyncIterator[Pilot[None]]:
-    screen = TranscriptScreen(Follower(path, from_end=follow), follow, loose)
+    screen = TranscriptScreen(Follower(path, from_end=follow), follow=follow, loose=loose)
     async with bare(screen).run_test(size=(100, 24)) as pilot:
         await pilot.pause(0.2)
         yield pilot
@@ -235,7 +235,7 @@ async def test_sessions_that_no_call_leads_to_stand_in_the_palette(tmp_path: Pat
     file.write_text(json.dumps({"graph": {"id": "g"}, "paths": [talk("one"), talk("two")]}))
     app = TurnlogApp()
     async with app.run_test(size=(100, 24)) as pilot:
-        app.push_screen(TranscriptScreen(Follower(file), False))
+        app.push_screen(TranscriptScreen(Follower(file)))
         await seen(pilot, "ask one")
         command = next(c for c in pilot.app.get_system_commands(pilot.app.screen) if c.title.startswith("Open "))
         assert "another session" in command.help
@@ -259,7 +259,7 @@ async def test_a_helper_that_is_a_path_of_a_document_stands_in_the_palette(tmp_p
     file.write_bytes(b"".join(to_toolpath(hand.session)))
     app = TurnlogApp()
     async with app.run_test(size=(100, 24)) as pilot:
-        app.push_screen(TranscriptScreen(Follower(file), False))
+        app.push_screen(TranscriptScreen(Follower(file)))
         await until(pilot, lambda: named(pilot, "Open path-claude-code-helper"))
         named(pilot, "Open path-claude-code-helper").callback()
         assert await seen(pilot, "make it short")

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.message import Flag, Tool, ToolStatus, ToolType
-from schemas.running import Stated, Status, Wait
+from schemas.running import Stated, Status, Wait, agent_of
 from tests.support import Hand
 from tests.viewer.desk import BOOTED, Desk
 from tests.viewer.machine import Machine
@@ -57,7 +57,7 @@ def test_a_turn_ends_with_a_tool_use_that_was_broken_off(status: str, over: bool
     hand = Hand()
     hand.prompt("sleep")
     hand.tool(Tool("Bash", "shell", "t1", {"command": "sleep 30"}, status=ToolStatus(status)), flags=Flag.INTERRUPTED)
-    turn = turn_of(hand.session, None)
+    turn = turn_of(hand.session, agent_of("claude"))
     assert (turn.over, turn.over and turn.how) == (over, over and "interrupted")
 
 

@@ -21,13 +21,13 @@ from schemas.running import Wait
 from schemas.usage import TokenUsage
 from tests.waiting import until
 from viewer.screens.app import TurnlogApp
+from viewer.screens.outline_pane import Outline
 from viewer.screens.transcript import TranscriptScreen
 from viewer.screens.watch import WatchScreen
 from viewer.watch.state import Ask, Does, State
 from viewer.watch.tile import Helper, Shared, Tile
 from viewer.watch.tiles import Watch
 from viewer.watch.words import mark, state_words
-from viewer.widgets.outline import Outline
 from viewer.widgets.tiles import TileList
 
 NOW = 1_780_000_000.0
@@ -88,7 +88,7 @@ async def watching(
     rows = screen._list
     app.start_with(screen)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: screen._looked and (rows._lines or not tiles))
+        await until(pilot, lambda: screen._looked and (rows._rows or not tiles))
         await pilot.pause()
         yield pilot, rows, fake
 

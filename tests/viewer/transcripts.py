@@ -76,7 +76,7 @@ async def transcript(
 ) -> AsyncIterator[tuple[Pilot[None], TranscriptView, Written]]:
     """The screen, mounted and read; `options` are its own."""
     written = Written(hand)
-    screen = TranscriptScreen(written, follow, **options)
+    screen = TranscriptScreen(written, follow=follow, **options)
     async with bare(screen, state).run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot, screen.query_one(TranscriptView), written

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from renderers.facts import format_cost, format_count, plural
+from renderers.facts import format_cost, format_count, plural, some
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
 from viewer.index.library import Library
-from viewer.output import DONE, NO, console, progress, say, table, warn, write_json
+from viewer.output import DONE, NO, Progress, console, say, table, warn, write_json
 from viewer.sessions.ids import ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made
-from viewer.usage.cache import Breaks
-from viewer.usage.sums import some
-
-if TYPE_CHECKING:
-    from viewer.usage.cache import Break
+from viewer.usage.cache import Break, Breaks
 
 _SHOWN = 40
 """Breaks that are listed where there are many; --json has all."""
@@ -40,14 +34,14 @@ def command(targets: tuple[str, ...], as_json: bool) -> int:
     What is not told is `unknown`.
     """
     breaks = Breaks(Prices())
-    with progress("reading sessions") as bar:
+    with Progress("reading sessions") as bar:
         if targets:
             breaks.read(*in_order_made(chosen(targets), bar, strict=True), bar, strict=True)
         else:
             library = Library()
             library.bring_up_to_date(bar)
             breaks.read_machine(library, bar)
-    breaks.found.sort(key=lambda one: (-one.excess, -one.miss.again))
+    breaks.found.sort(key=lambda one: ((one.read_cost or 0.0) - (one.cost or 0.0), -one.again))
     if as_json:
         write_json(breaks.to_json())
     else:
@@ -68,20 +62,20 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     shown = breaks.found[:_SHOWN]
     ids: dict[str, str] = {}
     if several:
-        marks = {one.miss.row.session.id for one in shown}
+        marks = {one.row.session.id for one in shown}
         ids = short_ids(marks, ids_on_this_machine() | marks)
 
     def called(one: Break) -> str:
-        name, agent = ids.get(one.miss.row.session.id, ""), one.miss.row.agent
+        name, agent = ids.get(one.row.session.id, ""), one.row.agent
         return f"{name} {one_line(agent, 8)} {one.place}".lstrip() if agent else name + one.place
 
     quiet = table([("call", "left"), ("again", "right"), ("cost", "right"), ("a read", "right"), ("cause", "fill")])
     for one in shown:
         cells = ["-" if cost is None else format_cost(cost) for cost in (one.cost, one.read_cost)]
-        quiet.add_row(Text(called(one), "dim"), format_count(one.miss.again), *cells, Text(one.detail))
+        quiet.add_row(Text(called(one), "dim"), format_count(one.again), *cells, Text(one.detail))
     screen.print(quiet)
     screen.print()
-    written = sum(one.miss.again for one in breaks.found if one.miss.row.usage.cache_write)
+    written = sum(one.again for one in breaks.found if one.row.usage.cache_write)
     share = f", {written / breaks.written:.0%} of all cache writes" if written else ""
     costs = f": {format_cost(answer['costUsd'])}, as reads {format_cost(answer['readUsd'])}"
     notes = [
@@ -91,6 +85,6 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     if len(shown) < len(breaks.found):
         notes.append(f"the {len(shown)} dearest; --json has all")
     if answer["unpriced"]:
-        notes.append(f"no price for {some(answer['unpriced'], 6)}: not in the cost")
+        notes.append(f"no price for {some([one_line(name, 60) for name in answer['unpriced']], 6)}: not in the cost")
     for note in notes:
         say(screen, (note, "dim"))

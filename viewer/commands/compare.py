@@ -7,7 +7,7 @@ import click
 from renderers.facts import plural
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
-from viewer.output import DONE, console, progress, say, table, warn_of, write_json
+from viewer.output import DONE, Progress, console, say, table, warn_of, write_json
 from viewer.sessions.compare import compare_files
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.sessions.targets import Targets
@@ -31,7 +31,7 @@ def command(a: str, b: str, as_json: bool) -> int:
     """
     targets = Targets()
     one, other = targets.resolve(a), targets.resolve(b)
-    with progress("reading") as bar:
+    with Progress("reading") as bar:
         found = compare_files(one, other, Prices(), bar)
     warn_of(found.failed)
     if as_json:

@@ -13,10 +13,11 @@ from renderers.terminal.diff import diff_rows
 from renderers.terminal.styles import Palette
 from schemas.clean import one_line
 from schemas.diffs import diff_to_json, totals
-from schemas.paths import address_json
+from schemas.paths import session_json
+from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.edits.patch import patch_of
-from viewer.edits.session import changes_of
+from viewer.edits.session import Changes, Command, FileChange, changes_of
 from viewer.edits.words import counts, did, notes, shown_name
 from viewer.output import DONE, NO, CallError, console, say, warn, warn_of, write_bytes, write_json
 from viewer.sessions.selection import opened, part_at
@@ -24,9 +25,6 @@ from viewer.sessions.targets import Targets
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from schemas.session import Session
-    from viewer.edits.session import Changes, Command, FileChange
 
 
 _LONGEST = 4096
@@ -131,9 +129,7 @@ def _lines(added: int, removed: int) -> Any:
 
 def _object(session: Session, place: str, changes: Changes) -> dict[str, Any]:
     return {
-        "provider": session.provider,
-        "id": session.id,
-        **address_json(session.path),
+        **session_json(session.provider, session.id, session.path),
         "workspaceRoot": session.workspace_root,
         "place": place or None,
         "files": [_file_object(session, file) for file in changes.files],

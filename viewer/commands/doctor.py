@@ -9,7 +9,7 @@ import click
 
 from renderers.facts import format_size, plural
 from viewer.index.library import Library
-from viewer.output import DONE, console, progress, say, write_json
+from viewer.output import DONE, console, say, write_json
 from viewer.sessions import doctor
 
 _SHOWN_FILES = 20
@@ -23,7 +23,10 @@ def command(list_formats: bool, as_json: bool) -> int:
 
     The report is made to be pasted into a bug report: it holds nothing of what sessions say.
     """
-    value: Any = doctor.formats() if list_formats else _examine()
+    library = Library()
+    if not list_formats:
+        library.bring_up_to_date()
+    value: Any = doctor.formats() if list_formats else doctor.report(library)
     if as_json:
         write_json(value)
     elif list_formats:
@@ -34,13 +37,6 @@ def command(list_formats: bool, as_json: bool) -> int:
     else:
         _print(value)
     return DONE
-
-
-def _examine() -> dict[str, Any]:
-    library = Library()
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
-    return doctor.report(library)
 
 
 def _print(report: dict[str, Any]) -> None:

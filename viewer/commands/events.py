@@ -10,7 +10,7 @@ import click
 
 from viewer.completion import target as target_completion
 from viewer.exporting import check_not_read, place_of, write_file
-from viewer.output import DONE, NO, progress, short_path, warn, write_bytes
+from viewer.output import DONE, NO, Progress, short_path, warn, write_bytes
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.events import EventWriter
 
@@ -32,7 +32,7 @@ def command(targets: tuple[str, ...], destination: str | None, force: bool) -> i
     files = chosen(targets)
     if path is not None:
         check_not_read(path, (target.path for target in files))
-    with progress("reading sessions") as bar:
+    with Progress("reading sessions") as bar:
         files, ledger = in_order_made(files, bar, strict=bool(targets))
         writer = EventWriter(bar, ledger)
         lines = chain(writer.lines(files, strict=bool(targets)), writer.inherited_lines())

@@ -13,7 +13,9 @@ import click
 
 from renderers.facts import plural
 from renderers.options import MAX_COMMENT, Include
+from renderers.places import Part
 from schemas.opening import OpenError, family, read_subagent
+from schemas.session import Session
 from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
@@ -22,9 +24,7 @@ from viewer.sessions.selection import opened, part_at, say_others, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
-    from renderers.places import Part
     from renderers.redact import Redactor
-    from schemas.session import Session
 
 FORMATS = {
     "markdown": ".md", "html": ".html", "text": ".txt", "json": ".json", "toolpath": ".path.json",
@@ -195,11 +195,17 @@ class _Export:
             return place
 
     def _name_in(self, folder: str, session: Session, at: str) -> Path:
-        """The file of a session in a folder, which is made: the one that is there, else one named anew."""
+        """The file of a session in a folder: the one that is there, else one named anew. Raises CallError where the
+        folder cannot be made.
+        """
         from renderers.names import export_name, export_tail
 
         suffix = at.replace("#", "-") + FORMATS[self._form]
-        place = _place_in(folder, export_name(session, suffix, redact=self._include.redact))
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise CallError(f"{path_text(folder)}: {(error.strerror or str(error)).lower()}") from error
+        place = Path(folder, export_name(session, suffix, redact=self._include.redact))
         there = self._names.setdefault(folder, os.listdir(folder))
         if place.name not in there and place.name[:1].isdigit():
             day, tail = place.name[:11], f"-{export_tail(session)}{suffix}"
@@ -282,15 +288,6 @@ def _is_folder(destination: str | None) -> TypeGuard[str]:
     return destination is not None and (destination.endswith(("/", os.sep)) or os.path.isdir(destination))
 
 
-def _place_in(folder: str, name: str) -> Path:
-    """A file in a folder, which is made. Raises CallError where that cannot be."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise CallError(f"{path_text(folder)}: {(error.strerror or str(error)).lower()}") from error
-    return Path(folder) / name
-
-
 def _check(form: str, parts: dict[str, bool]) -> None:
     if form not in FORMATS:
         command = f"; `turnlog {form}` writes it" if form in ("events", "snapshot") else ""
@@ -316,6 +313,8 @@ def document(
     # The Markdown, HTML and text writers let their pieces through the redactor's door themselves.
     edit, finish = (redactor.hide, redactor.finish_bytes) if redactor else (None, bytes)
     if form in READ:
+        from renderers.document import Document
+
         if form == "markdown":
             from renderers.markdown import render
         elif form == "html":
@@ -323,13 +322,14 @@ def document(
         else:
             from renderers.plain import render
         load = read_subagent if include.subagents else None
-        yield from encoded(render(session, include, redactor=redactor, subagents=load, part=part))
+        yield from encoded(render(Document(session, include, redactor=redactor, subagents=load, part=part)))
     elif form == "agent-response":
         from schemas.interchange.agent_response import LOSSES, to_agent_response
 
         yield from map(finish, to_agent_response(session, edit=edit, lost=lost))
         _say_losses(say, form, lost, LOSSES)
     else:
+        from schemas.interchange.session_data_check import PROVIDER_IDS
         from schemas.interchange.session_data_write import to_session_data
         from schemas.interchange.toolpath_write import to_toolpath, to_toolpath_stream
 
@@ -339,8 +339,9 @@ def document(
         write = {"json": to_session_data, "toolpath": to_toolpath, "toolpath-jsonl": to_toolpath_stream}[form]
         yield from map(finish, write(session, edit=edit, subagents=include.subagents, lost=lost))
         _say_losses(say, form, lost)
-        if form == "json":
-            _say_foreign(say, session)
+        if form == "json" and session.provider not in PROVIDER_IDS:
+            names = ", ".join(PROVIDER_IDS)
+            say(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {names}")
 
 
 def _say_losses(
@@ -352,15 +353,6 @@ def _say_losses(
     for what, count in lost.items():
         if count:
             say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
-
-
-def _say_foreign(say: Callable[[str], None], session: Session) -> None:
-    """One line where SessionData names the agent by an id of its own that this one does not have."""
-    from schemas.interchange.session_data_check import PROVIDER_IDS
-
-    if session.provider not in PROVIDER_IDS:
-        known = ", ".join(PROVIDER_IDS)
-        say(f"json: the provider id {path_text(session.provider)} is kept, though the format names only {known}")
 
 
 def encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import click
 from renderers.facts import format_count, format_size, plural
 from viewer.index.database import remove, size_of
 from viewer.index.library import Library
-from viewer.output import DONE, CallError, path_text, progress, warn, write_json
+from viewer.output import DONE, CallError, path_text, warn, write_json
 
 
 @click.command("index")
@@ -23,8 +23,7 @@ def command(clear: bool, as_json: bool) -> int:
     library = Library(texts=True)
     if clear:
         return _clear(library)
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
+    library.bring_up_to_date()
     facts = _facts(library)
     if as_json:
         write_json(facts)
@@ -51,16 +50,9 @@ def _facts(library: Library) -> dict[str, Any]:
     return {
         "path": path_text(library.path),
         "textPath": path_text(library.text_path),
-        "sessions": held.sessions,
-        "subagents": held.subagents,
-        "messages": held.messages,
-        "textCharacters": held.chars,
-        "files": held.files,
-        "deadMessages": held.dead,
+        **held,
         "bytes": size_of(library.path),
         "textBytes": size_of(library.text_path),
-        "sessionBytes": held.size,
-        "builtAt": held.written,
         "missing": [path_text(path) for path in missing],
     }
 

@@ -13,7 +13,7 @@ import click
 from schemas.clean import one_line
 from schemas.paths import path_text
 from viewer.completion import agents
-from viewer.output import DONE, NO, CallError, console, progress, table, warn, warn_of, write_bytes, write_json
+from viewer.output import DONE, NO, CallError, Progress, console, table, warn, warn_of, write_bytes, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ LINE_FIELDS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "cost", "model", "models", "archived", "live",
 )  # fmt: skip
 """What --format knows of a session."""
-_FIGURES = {
-    "tokens": "totalTokens", "input": "inputTokens", "output": "outputTokens", "cache_read": "cacheReadTokens",
-    "cache_write": "cacheWriteTokens", "reasoning": "reasoningTokens",
-}  # fmt: skip
 _NARROW = 90
 """In fewer columns projects are cut shorter, so that titles have room."""
 
@@ -80,7 +76,7 @@ def command(
         costs = SummaryCosts(library)
         line = line_format(form, costs)
     filtered = bool(words or here or agent or since)
-    with progress("reading sessions") as bar:
+    with Progress("reading sessions") as bar:
         for _ in library.refresh(bar):
             pass
     warn_of(library.found.problems)  # folders; files are the matter of `doctor`
@@ -112,11 +108,11 @@ def line_format(form: str, costs: SummaryCosts) -> Callable[[Summary], str]:
     from string import Formatter
 
     from renderers.facts import iso_time, project_name
+    from schemas.usage import TokenUsage
 
     def fields(one: Summary) -> dict[str, str]:
-        usage = one.usage.to_json() if one.usage else {}
-        known = costs.of(one)
-        figures = {name: usage.get(key) for name, key in _FIGURES.items()}
+        usage, known = one.usage or TokenUsage(), costs.of(one)
+        figures = {"tokens": usage.total, **usage._asdict()}
         cost = known[0].cost if known else None
         values = {
             "id": one.id,
@@ -160,27 +156,20 @@ def list_filter(
     words: tuple[str, ...], here: bool, agent: str | None, since: str | None, everything: bool
 ) -> Callable[[Summary], bool]:
     """Return what tells whether a session is asked for. Raises CallError."""
+    from viewer.dates import since as moment
     from viewer.index.library import in_directory
     from viewer.index.matching import search_key
 
     wanted = [search_key(word) for word in words]
     directory = Path.cwd() if here else None
-    earliest = None
-    if since is not None:
-        from viewer.dates import since as moment
-
-        earliest = moment(since)
+    earliest = None if since is None else moment(since)
     if agent:
         check_agent(agent)
 
     def fits(summary: Summary) -> bool:
-        if summary.blank and not everything:
+        if (summary.blank and not everything) or (agent and summary.provider != agent):
             return False
-        if agent and summary.provider != agent:
-            return False
-        if directory and not in_directory(summary.workspace_root, directory):
-            return False
-        if earliest is not None and summary.when < earliest:
+        if (directory and not in_directory(summary.workspace_root, directory)) or summary.when < (earliest or -inf):
             return False
         text = search_key(f"{summary.title}\n{summary.workspace_root}\n{summary.id}") if wanted else ""
         return all(word in text for word in wanted)
@@ -207,18 +196,9 @@ def _print(rows: list[Summary], known: set[str]) -> None:
     others = [row for row in rows if not in_directory(row.workspace_root, here)]
     screen = console(piped=_PIPED)
     ids = short_ids([row.id for row in rows], known)
-    quiet = table(
-        [
-            ("", "left"),
-            ("id", "left"),
-            ("title", "fill"),
-            ("project", "left"),
-            ("agent", "left"),
-            ("age", "right"),
-            ("exch", "right"),
-            ("tokens", "right"),
-        ]
-    )
+    kinds = {"title": "fill", "age": "right", "exch": "right", "tokens": "right"}
+    headings = ("", "id", "title", "project", "agent", "age", "exch", "tokens")
+    quiet = table((heading, kinds.get(heading, "left")) for heading in headings)
     quiet.columns[1].min_width = max(map(len, ids.values()))  # one that is cut would open nothing
     quiet.columns[3].max_width = 16 if screen.width >= _NARROW else 10
     now = time.time()

@@ -11,19 +11,16 @@ import click
 
 from renderers.facts import format_age, plural
 from schemas.clean import one_line
-from schemas.paths import address_json
-from viewer.index.find import Find
+from schemas.paths import session_json
+from viewer.index.find import Answer, Find, Group, Hit
 from viewer.index.library import Library
 from viewer.index.matching import search_key
-from viewer.index.query import Filter, of_arguments, parse
-from viewer.output import DONE, NO, CallError, console, path_text, progress, say, short_path, warn, warn_of, write_json
+from viewer.index.query import Filter, Query, of_arguments, parse
+from viewer.output import DONE, NO, CallError, Progress, console, path_text, say, short_path, warn, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from viewer.index.find import Answer, Group, Hit
-    from viewer.index.query import Query
 
 _LIMIT = 200
 
@@ -59,7 +56,7 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
     library, answer = Library(texts=True), None
     find = Find(library)
     try:
-        with progress("searching") as bar:
+        with Progress("searching") as bar:
             for _ in library.refresh(bar):
                 pass
             missing = 0
@@ -67,7 +64,10 @@ def command(words: tuple[str, ...], files: tuple[str, ...], limit: int, as_json:
                 missing = missing or answer.missing
                 bar(missing - answer.missing, missing)
         assert answer is not None
-        count = _print_json(find, answer, limit) if as_json else _print(library, find, answer, query, limit)
+        if as_json:
+            found = [_object(group, hit) for group, hits in _hits(find, answer, limit) for hit in hits]
+            write_json(found)
+        count = len(found) if as_json else _print(library, find, answer, query, limit)
         warn_of([*library.found.problems, *find.problems])
     finally:
         find.close()
@@ -99,19 +99,11 @@ def _hits(find: Find, answer: Answer, limit: int) -> Iterator[tuple[Group, list[
         left -= group.hits
 
 
-def _print_json(find: Find, answer: Answer, limit: int) -> int:
-    found = [_object(group, hit) for group, hits in _hits(find, answer, limit) for hit in hits]
-    write_json(found)
-    return len(found)
-
-
 def _object(group: Group, hit: Hit) -> dict[str, Any]:
     """A row of `search --json`; a title has no message."""
     inside = hit.message >= 0
     return {
-        "provider": group.provider,
-        "id": group.id,
-        **address_json(group.path),
+        **session_json(group.provider, group.id, group.path),
         "exchangeId": f"{group.id}:{hit.exchange}" if inside else None,
         "messageId": hit.id if inside else None,
         "exchange": hit.number,

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from renderers.document import Document
+from renderers.facts import some
 from renderers.options import Include
 from renderers.plain import render
 from schemas.interchange.session_data_write import to_session_data
 from schemas.opening import read_subagent
+from schemas.records import Unreadable
+from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, warn, write_bytes
 from viewer.sessions.selection import opened, part_at, say_others
 from viewer.sessions.targets import Targets
-
-if TYPE_CHECKING:
-    from schemas.records import Unreadable
-    from schemas.session import Session
 
 _COLOR = "Colours: on a terminal (auto, the default), always, or never."
 _NAMED = 5
@@ -63,8 +62,8 @@ def print_text(path: Path, place: str = "", include: Include | None = None, *, c
 
     with opened(path) as session:
         part = part_at(session, place)
-        include = include or Include(redact=False)
-        for chunk in encoded(render(session, include, subagents=read_subagent, part=part, colour=colour)):
+        document = Document(session, include or Include(redact=False), subagents=read_subagent, part=part)
+        for chunk in encoded(render(document, colour=colour)):
             write_bytes(chunk)
         if part is None:
             _say_rest(session, path)
@@ -100,6 +99,4 @@ def unreadable_notice(session: Session) -> str:
 def _notice(bad: list[Unreadable], whose: str) -> str:
     if len(bad) == 1:
         return f"line {bad[0].line}{whose} could not be read: {bad[0].reason}"
-    lines = ", ".join(str(one.line) for one in bad[:_NAMED])
-    more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-    return f"{len(bad)} lines{whose} could not be read: {lines}{more}"
+    return f"{len(bad)} lines{whose} could not be read: {some([str(one.line) for one in bad], _NAMED)}"

@@ -6,28 +6,22 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-from renderers.facts import plural
+from renderers.facts import plural, some
 from schemas.clean import one_line
-from schemas.interchange.events import EVENTS, EventError, read_events
-from schemas.interchange.snapshot import SNAPSHOT, Filters, NoEvents, Pricing, TooManyTokens, make_snapshot
+from schemas.costs.responses import Ledger
+from schemas.interchange.events import EVENTS, Event, EventError, read_events
+from schemas.interchange.snapshot import SNAPSHOT, Filters, NoEvents, Pricing, Snapshot, TooManyTokens, make_snapshot
 from schemas.opening import OpenError, head_of, recognise
 from viewer.exporting import check_not_read, place_of, write_file
-from viewer.output import DONE, NO, CallError, path_text, progress, short_path, warn, write_bytes
+from viewer.output import DONE, NO, CallError, Progress, path_text, short_path, warn, write_bytes
 from viewer.sessions.selection import chosen, in_order_made
-from viewer.sessions.targets import given_path
+from viewer.sessions.targets import Target, given_path
 from viewer.usage.events import EventWriter
 from viewer.usage.spending import price_book
-
-if TYPE_CHECKING:
-    from schemas.costs.responses import Ledger
-    from schemas.interchange.events import Event
-    from schemas.interchange.snapshot import Snapshot
-    from viewer.output import Progress
-    from viewer.sessions.targets import Target
 
 _NAMED = 8
 """Models without a price that the warning names."""
@@ -69,7 +63,7 @@ def command(
     path = place_of(destination, force=force)
     prices = Pricing() if pricing is None else Pricing(price_book(pricing))
     try:
-        with progress("reading events") as bar:
+        with Progress("reading events") as bar:
             targets, ledger = _in_order(chosen(events), bar)
             writer = EventWriter(bar, ledger)
             filters = Filters(month, providers, models)
@@ -80,7 +74,9 @@ def command(
     except TooManyTokens as error:
         raise CallError(str(error)) from error
     if len(snapshot.months) > 1:
-        warn(_several_months(snapshot))
+        counts = ", ".join(f"{month} ({count:,})" for month, count in snapshot.months.items())
+        said = f"it says {snapshot.document['month']}, the first event's; --month takes one of them"
+        warn(f"events of several months, {counts}: {said}")
     if snapshot.unpriced and on_unpriced == "error":
         warn(_unpriced(snapshot, ", so no snapshot is made"))
         return NO
@@ -136,16 +132,8 @@ def _is_session(path: Path) -> bool:
     return found != EVENTS.id
 
 
-def _several_months(snapshot: Snapshot) -> str:
-    """Note that a snapshot has events of more months than the one it names."""
-    counts = ", ".join(f"{month} ({count:,})" for month, count in snapshot.months.items())
-    month = snapshot.document["month"]
-    return f"events of several months, {counts}: it says {month}, the first event's; --month takes one of them"
-
-
 def _unpriced(snapshot: Snapshot, what: str) -> str:
     """Count the events without a price, in words: what becomes of them, and of which models they are."""
     unpriced = sorted(snapshot.unpriced.items(), key=lambda item: (-item[1], item[0]))
-    names = [f"{one_line(f'{provider}/{model}', 80)} ({count:,})" for (provider, model), count in unpriced[:_NAMED]]
-    more = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""
-    return f"{plural(sum(snapshot.unpriced.values()), 'event')} without a price{what}: {', '.join(names)}{more}"
+    names = [f"{one_line(f'{provider}/{model}', 80)} ({count:,})" for (provider, model), count in unpriced]
+    return f"{plural(sum(snapshot.unpriced.values()), 'event')} without a price{what}: {some(names, _NAMED)}"

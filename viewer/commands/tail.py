@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +13,7 @@ from schemas.session import Change, Op
 from schemas.troubles import OpenError
 from viewer.completion import target as target_completion
 from viewer.follow.clock import Hints, call_at_signals
-from viewer.follow.family import FollowSet, Succession, is_twin
+from viewer.follow.family import FollowSet, Source, Succession, is_twin
 from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
@@ -22,9 +21,6 @@ from viewer.sessions.newest import newest_here
 from viewer.sessions.selection import part_at
 from viewer.sessions.targets import STDIN, Targets
 from viewer.start import open_stream
-
-if TYPE_CHECKING:
-    from viewer.follow.family import Source
 
 _SLICE = 0.05
 """Seconds of reading after which a signal is heard."""
@@ -47,12 +43,18 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
     """
     if target == STDIN:
         return standard_input(as_json=as_json, follow=True)
-    path, place = _path(target)
+    targets, place = Targets(), ""
+    if target is None:
+        newest = newest_here(targets.found.files, targets.library, Path.cwd())
+        if newest is None:
+            warn("no session of this directory (turnlog list shows those of others)")
+            return NO
+        path = newest.path
+    else:
+        found = targets.resolve(target)
+        path, place = found.path, found.place
     if place and whole:
         raise CallError("tail: --all begins with the first exchange, a place there")
-    if path is None:
-        warn("no session of this directory (turnlog list shows those of others)")
-        return NO
     if sys.stdout.isatty() and not as_json:
         from viewer.screens.run import run_transcript
 
@@ -82,15 +84,6 @@ def standard_input(*, as_json: bool = False, everything: bool = False, follow: b
     if spool.trouble:
         raise CallError(spool.trouble)
     return DONE
-
-
-def _path(target: str | None) -> tuple[Path | None, str]:
-    targets = Targets()
-    if target is not None:
-        found = targets.resolve(target)
-        return found.path, found.place
-    newest = newest_here(targets.found.files, targets.library, Path.cwd())
-    return None if newest is None else newest.path, ""
 
 
 class _Tail:

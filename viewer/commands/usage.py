@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from renderers.facts import plural, project_name
+from renderers.facts import plural, project_name, some
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
+from schemas.costs.responses import Tally
 from schemas.paths import address_json
 from viewer.commands.list import check_agent
 from viewer.completion import agents
@@ -17,19 +18,17 @@ from viewer.completion import target as target_completion
 from viewer.dates import since as beginning
 from viewer.dates import until as end
 from viewer.index.library import Library
-from viewer.output import DONE, NO, console, progress, say, warn, write_bytes, write_json
+from viewer.output import DONE, NO, Progress, console, say, warn, write_bytes, write_json
 from viewer.sessions.ids import ids_of, ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made, up_to_date
+from viewer.sessions.targets import Target
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
 from viewer.usage.report import Report
 from viewer.usage.spending import Spending, price_book
-from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, some, unpriced_note
+from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, unpriced_note
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from schemas.costs.responses import Tally
-    from viewer.sessions.targets import Target
 
 _FROM_FILES = ("exchange", "group")
 """What the index does not know."""
@@ -77,7 +76,7 @@ def command(
         by = kind or ("exchange" if targets else "day")
         return _print_sums(asked, by, filters, prices, explain=explain, as_json=as_json)
     report = Report(prices, tables=not as_json)
-    with progress("reading sessions") as bar:
+    with Progress("reading sessions") as bar:
         report.read(asked or chosen(()), bar, strict=bool(targets))
     if as_json:
         write_bytes(report.to_json())
@@ -98,7 +97,7 @@ def _print_sums(
     notes: list[str] = []
     known: set[str] = set()
     if targets or explain or kind in _FROM_FILES:
-        with progress("reading sessions") as bar:
+        with Progress("reading sessions") as bar:
             files, ledger = in_order_made(targets or chosen(()), bar, strict=bool(targets))
             found = spending.from_files(files, ledger, bar, strict=bool(targets))
             rows, total = rows_by(kind, found, keep=explain)
@@ -144,7 +143,7 @@ def _shorten_marks(rows: list[Row], known: set[str]) -> None:
 def _nothing(filters: Filters, projects: set[str | None]) -> str:
     """Say why there are no figures: of a project that nobody knows, which there are."""
     if filters.project is not None and not any(map(filters.fit_project, projects)):
-        there = some(sorted({project_name(root) for root in projects if root}, key=str.casefold), 8)
+        there = some(sorted({one_line(project_name(root), 60) for root in projects if root}, key=str.casefold), 8)
         asked = one_line(filters.project, 80)
         return f"no session of project {asked}; there {f'are {there}' if there else 'is none'}"
     return "no token figures" + (" left by the filters" if any(filters) else "")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from renderers.facts import plural
 from schemas.clean import one_line
 from schemas.interchange.registry import NAMES, check, guess
+from schemas.interchange.verdicts import Finding, Verdict
 from schemas.json_faults import wide_encoding
 from schemas.opening import OpenError, agent_of, head_of
 from viewer.completion import one_of
 from viewer.output import DONE, NO, CallError, path_text, short_path, write_json
 from viewer.sessions.targets import STDIN, all_of_stdin, given_path
-
-if TYPE_CHECKING:
-    from schemas.interchange.verdicts import Finding, Verdict
 
 _PRINTED = 100
 """Findings of a kind that people get to see; `--json` has all."""
@@ -79,27 +77,19 @@ def _guess(path: Path, called: str, data: bytes) -> str:
     if not data.strip():
         raise CallError(f"{called}: empty")
     said = guess(data)
-    agent = None if said is not None and said.sure else _agent(path)
+    agent = None
+    if said is None or not said.sure:  # an agent's own session file may have keys that a published format has too
+        with suppress(OpenError):
+            agent = agent_of(head_of(path))
     if said is not None and agent is None:
         return said.name
     formats = ", ".join(NAMES)
-    if agent:
+    if agent is not None:
         raise CallError(
-            f"{called}: a session of {agent}, in its own form and none of {formats}; "
+            f"{called}: a session of {agent.name}, in its own form and none of {formats}; "
             "`turnlog export --to …` writes it as one of them"
         )
     raise CallError(f"{called}: by its keys none of the formats {formats}; say which with --as FORMAT")
-
-
-def _agent(path: Path) -> str | None:
-    """Return the name of the agent whose own session file it is, None if it is none: such a file may have keys that a
-    published format has too.
-    """
-    try:
-        agent = agent_of(head_of(path))
-    except OpenError:
-        return None
-    return None if agent is None else agent.name
 
 
 def _print(file: str, name: str, verdict: Verdict) -> None:

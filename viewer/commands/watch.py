@@ -7,25 +7,22 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from renderers.facts import iso_time, local_time
 from schemas.clean import one_line
-from schemas.paths import address_json
+from schemas.paths import session_json
 from viewer.follow.clock import call_at_signals
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes, write_json
 from viewer.start import draw_where_people_look
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
-from viewer.watch.state import Does
+from viewer.watch.state import Does, State
+from viewer.watch.tile import Helper, Tile
 from viewer.watch.tiles import Watch, tiles_now
 from viewer.watch.words import state_words
-
-if TYPE_CHECKING:
-    from viewer.watch.state import State
-    from viewer.watch.tile import Helper, Tile
 
 
 @click.command("watch")
@@ -46,10 +43,11 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
     if program is not None and not program.strip():
         raise CallError("--exec: which command?")
     if sys.stdout.isatty() and not (as_json or once):
-        from viewer.screens.run import run_watch
-
         draw_where_people_look()
-        run_watch(bell=bell, notify=notify, command=program or "")
+        from viewer.screens.run import run_screen
+        from viewer.screens.watch import WatchScreen
+
+        run_screen(WatchScreen(Watch(), bell=bell, notify=notify, command=program or ""))
         return DONE
     notices = Notices(_to_terminal, bell=bell, notify=notify, command=program or "")
     printer = _Printer(as_json)
@@ -67,17 +65,13 @@ def command(as_json: bool, once: bool, bell: bool, notify: bool, program: str | 
 
 async def _watch(watch: Watch, printer: _Printer, notices: Notices) -> None:
     """Print changes until a signal comes or the reader of standard output goes away."""
-    stopped = asyncio.Event()
-    call_at_signals(stopped.set)
-    pricing = asyncio.create_task(asyncio.to_thread(load))
     working = asyncio.create_task(_print(watch, printer, notices))
-    stopping = asyncio.create_task(_until_gone(stopped))
-    await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-    for task in (working, stopping, pricing):
+    call_at_signals(working.cancel)
+    beside = [asyncio.create_task(one) for one in (asyncio.to_thread(load), _until_gone(working))]
+    with suppress(asyncio.CancelledError):
+        await working
+    for task in beside:
         task.cancel()
-    for result in await asyncio.gather(working, stopping, return_exceptions=True):
-        if isinstance(result, Exception):
-            raise result
 
 
 async def _print(watch: Watch, printer: _Printer, notices: Notices) -> None:
@@ -90,11 +84,11 @@ async def _print(watch: Watch, printer: _Printer, notices: Notices) -> None:
             warn(noted)
 
 
-async def _until_gone(stopped: asyncio.Event) -> None:
-    """Wait for a signal, or until nobody reads standard output any more."""
-    while not stopped.is_set() and not reader_gone():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stopped.wait(), 1.0)
+async def _until_gone(working: asyncio.Task[None]) -> None:
+    """End the work when nobody reads standard output any more."""
+    while not reader_gone():
+        await asyncio.sleep(1.0)
+    working.cancel()
 
 
 def _to_terminal(text: str) -> None:
@@ -155,9 +149,7 @@ def tile_object(tile: Tile) -> dict[str, Any]:
     state = tile.state
     return {
         "time": iso_time(time.time()),
-        "provider": tile.provider,
-        "id": tile.id,
-        **address_json(tile.path),
+        **session_json(tile.provider, tile.id, tile.path),
         "title": tile.title,
         "workspaceRoot": tile.workspace_root,
         "project": tile.project,

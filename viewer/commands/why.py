@@ -7,24 +7,21 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from renderers.facts import iso_time, local_time, plural
 from schemas.clean import one_line
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.provider import Problem
 from viewer.edits.history import GitError, repository_of
-from viewer.edits.trace import trace
+from viewer.edits.trace import Origin, TracedLine, trace
 from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.index.library import Library
-from viewer.output import DONE, NO, CallError, console, path_text, progress, say, warn_of, write_json
+from viewer.output import DONE, NO, CallError, Progress, console, path_text, say, warn_of, write_json
 from viewer.sessions.ids import ids_of, short_ids
 from viewer.start import draw_where_people_look
-
-if TYPE_CHECKING:
-    from viewer.edits.trace import Origin, TracedLine
 
 _PLACE = re.compile(r"(.+):(\d{1,9})(-\d+)?", re.DOTALL)
 
@@ -46,7 +43,7 @@ def command(place: str, as_json: bool) -> int:
     try:
         repository = repository_of(file)
         name = file.relative_to(os.path.realpath(repository.root)).as_posix()
-        with progress("reading sessions") as bar:
+        with Progress("reading sessions") as bar:
             library = Library(texts=True)
             lines = trace(repository, name, library, bar, problems)
     except (GitError, ValueError) as error:
@@ -63,9 +60,10 @@ def command(place: str, as_json: bool) -> int:
         _print_line(path_text(name), lines[0], _addresses(lines, library))
     elif sys.stdout.isatty():
         draw_where_people_look()
-        from viewer.screens.run import run_trace
+        from viewer.screens.run import run_screen
+        from viewer.screens.trace import TraceScreen
 
-        run_trace(path_text(name), lines, _addresses(lines, library))
+        run_screen(TraceScreen(path_text(name), lines, _addresses(lines, library)))
     else:
         _print_file(lines, _addresses(lines, library))
     return DONE if any(one.origins for one in lines) else NO
@@ -157,9 +155,7 @@ def _object(name: str, line: TracedLine) -> dict[str, Any]:
 def _origin_object(origin: Origin) -> dict[str, Any]:
     edit = origin.edit
     return {
-        "provider": origin.provider,
-        "id": origin.id,
-        **address_json(origin.path),
+        **session_json(origin.provider, origin.id, origin.path),
         "place": edit.place,
         "exchangeId": origin.exchange_id,
         "messageId": edit.message,

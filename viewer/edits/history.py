@@ -53,13 +53,27 @@ class Commit:
 
 @dataclass(slots=True)
 class Repository:
-    """A Git repository's working tree."""
+    """A Git repository's working tree, or a folder in it."""
 
     root: Path
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return what a command of Git prints. Raises GitError."""
-        return _git(self.root, *arguments, given=given)
+        settings = [word for setting in _QUIET for word in ("-c", setting)]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        try:
+            done = subprocess.run(
+                ["git", "--no-pager", "--literal-pathspecs", *settings, "-C", os.fspath(self.root), *arguments],
+                input=given, capture_output=True, check=False, env=kept | _ENVIRONMENT,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise GitError("the history is asked of git, which is not installed") from None
+        except OSError as error:
+            raise GitError(f"git: {(error.strerror or str(error)).lower()}") from None
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise GitError(one_line(said or "git failed", 300))
+        return done.stdout
 
     def worktrees(self) -> list[Path]:
         """The working trees of the repository, this one among them."""
@@ -121,30 +135,12 @@ def repository_of(file: Path) -> Repository:
     folder = file.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
-    return Repository(Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))))
+    return Repository(Path(os.fsdecode(Repository(folder).run("rev-parse", "--show-toplevel").rstrip(b"\n"))))
 
 
 def file_lines(data: bytes) -> list[str]:
     """A file's lines as they are compared and shown."""
     return lines_of(clean(data.decode("utf-8", "replace")))
-
-
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    settings = [word for setting in _QUIET for word in ("-c", setting)]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", "--no-pager", "--literal-pathspecs", *settings, "-C", os.fspath(folder), *arguments],
-            input=given, capture_output=True, check=False, env=kept | _ENVIRONMENT,
-        )  # fmt: skip
-    except FileNotFoundError:
-        raise GitError("the history is asked of git, which is not installed") from None
-    except OSError as error:
-        raise GitError(f"git: {(error.strerror or str(error)).lower()}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise GitError(one_line(said or "git failed", 300))
-    return done.stdout
 
 
 def _commit(name: str, entry: bytes) -> Commit:

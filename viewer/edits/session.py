@@ -13,15 +13,14 @@ from renderers.headline import tool_command, tool_slice, verb_of
 from renderers.places import place_of
 from schemas.costs.responses import members_of
 from schemas.diffs import FileDiff, Hunk, lines_of, texts_asked, totals
-from schemas.message import Flag, Kind, Message, ToolStatus
+from schemas.message import Flag, Kind, Message, Tool, ToolStatus
 from schemas.path_hints import resolve_hints, rewrites, shell_changes, shell_directory
+from schemas.session import Session
 from schemas.slices import path_in
 from viewer.edits.lines import Contradiction, FileLines, Stage, between, differences
 
 if TYPE_CHECKING:
-    from schemas.message import Tool
     from schemas.provider import Problem
-    from schemas.session import Session
 
 _NOT_DONE = {
     ToolStatus.ERROR: "failed",
@@ -133,7 +132,7 @@ class Changes:
     def lines(self) -> tuple[int, int] | None:
         """Count the lines that came and those that went; None where no record tells of any."""
         told = any(file.stages for file in self.files)
-        return totals(diff for file in self.files for diff in file.diffs) if told else None
+        return totals([diff for file in self.files for diff in file.diffs]) if told else None
 
 
 class Read(NamedTuple):

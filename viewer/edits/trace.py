@@ -9,22 +9,21 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from schemas.opening import read_session
+from schemas.provider import Problem
 from schemas.troubles import OpenError, bug
 from viewer.edits.history import Change, Commit, Repository, file_lines
 from viewer.edits.lines import Contradiction, FileLines, Line, differences, find
 from viewer.edits.session import Command, Edit, Read, Step, put, put_anew, steps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from schemas.provider import Problem
-    from viewer.index.library import Library
+from viewer.index.find import Find
+from viewer.index.library import Library
+from viewer.index.matching import search_key
+from viewer.index.query import Filter, Query
 
 _SLACK = 2.0
 """Seconds: Git keeps whole ones."""
@@ -97,10 +96,6 @@ def sessions_touching(
     library: Library, places: Places, progress: Callable[[int, int], None], problems: list[Problem]
 ) -> list[Path]:
     """The addresses of the sessions that read or changed a file, subagents' with the session's own."""
-    from viewer.index.find import Find
-    from viewer.index.matching import search_key
-    from viewer.index.query import Filter, Query
-
     asked = Query(filters={"file": Filter([search_key(f"/{name}") for name in sorted(places.names)])})
     library.bring_up_to_date(progress)
     find, answer, missing = Find(library), None, 0
@@ -270,9 +265,6 @@ def read_edits(
     addresses: Iterable[Path], places: Places, problems: list[Problem]
 ) -> tuple[dict[Edit, Origin], list[Timeline]]:
     """The edits of a file in sessions, and what they made of it in each place."""
-    from schemas.opening import read_session
-    from schemas.provider import Problem
-
     owners: dict[Edit, Origin] = {}
     timelines: dict[str, Timeline] = {}
     for address in addresses:

@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,15 +52,6 @@ class Source:
 
 
 @dataclass(slots=True)
-class _Still:
-    """A subagent from before: opened only when its file grows."""
-
-    subagent: Subagent
-    size: int
-    depth: int
-
-
-@dataclass(slots=True)
 class FollowSet:
     """The main session and its subagents. A subagent that began before `poll` saw the main session for the first time
     is followed from the place where it then ended, unless `whole` asks for all of it.
@@ -68,7 +60,8 @@ class FollowSet:
     main: Follower
     whole: bool = False
     _sources: dict[Path, Source] = field(default_factory=dict)
-    _still: dict[Path, _Still] = field(default_factory=dict)
+    _still: dict[Path, tuple[Subagent, int, int]] = field(default_factory=dict)
+    """Subagents from before, which are opened only when their files grow: their size then, and how deep they are."""
     _looked: float = 0.0
     _begun: bool = False
 
@@ -87,16 +80,15 @@ class FollowSet:
 
     def poll(self) -> Iterator[tuple[Source, list[Change]]]:
         """Read on, and return what changed, per session; the main one first."""
-        for source in self.sources:
-            if changes := source.catch_up():
-                yield source, changes
-        yield from self._wake()
+        self._wake()
         looked_at = 0
         while looked_at < len(self._sources):  # which grows meanwhile: subagents have subagents
             source = self.sources[looked_at]
             looked_at += 1
+            if changes := source.catch_up():
+                yield source, changes
             for subagent in source.follower.session.subagents:
-                yield from self._add(subagent, source.depth + 1)
+                self._add(subagent, source.depth + 1)
         self._begun = True
 
     def close(self) -> None:
@@ -104,45 +96,35 @@ class FollowSet:
         for source in self._sources.values():
             source.follower.close()
 
-    def _add(self, subagent: Subagent, depth: int) -> Iterator[tuple[Source, list[Change]]]:
-        path = subagent.path
-        if path is None and subagent.session is not None and depth <= MAX_DEPTH:
-            yield from self._add_within(subagent, subagent.session, depth)
-        if path is None or path in self._sources or path in self._still or depth > MAX_DEPTH:
+    def _add(self, subagent: Subagent, depth: int) -> None:
+        """Follow a subagent from now on, if it is a new one: in a file of its own, or within one that is followed."""
+        path, from_now = subagent.path, not self._begun and not self.whole
+        if depth > MAX_DEPTH:
             return
-        if not self._begun and not self.whole:
-            self._still[path] = _Still(subagent, file_state(path).size, depth)
-            return
-        yield from self._open(subagent, depth, 0)
+        if path is None and subagent.session is not None:
+            within = Within(subagent, subagent.session)
+            skip = self.main.progress[0] if from_now else 0
+            self._sources.setdefault(within.path, Source(within, subagent, depth, skip))
+        elif path is not None and path not in self._sources and path not in self._still:
+            if from_now:
+                self._still[path] = subagent, file_state(path).size, depth
+            else:
+                self._open(path, subagent, depth)
 
-    def _add_within(self, subagent: Subagent, session: Session, depth: int) -> Iterator[tuple[Source, list[Change]]]:
-        """Follow a subagent within the file that is followed already."""
-        within = Within(subagent, session)
-        if within.path not in self._sources:
-            before = 0 if self._begun or self.whole else self.main.progress[0]
-            source = self._sources[within.path] = Source(within, subagent, depth, before)
-            yield source, source.catch_up()
-
-    def _open(self, subagent: Subagent, depth: int, skip: int) -> Iterator[tuple[Source, list[Change]]]:
-        if subagent.path is None:
-            return
-        try:
-            follower = Follower(subagent.path)
-        except OpenError:
-            return  # made a moment ago and empty still: the next look finds its first line
-        source = self._sources[subagent.path] = Source(follower, subagent, depth, skip)
-        yield source, source.catch_up()
-
-    def _wake(self) -> Iterator[tuple[Source, list[Change]]]:
+    def _wake(self) -> None:
         """Follow the subagents from before whose files grow."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY:
             return
         self._looked = now
-        for path, still in list(self._still.items()):
-            if file_state(path).size > still.size:
+        for path, (subagent, size, depth) in list(self._still.items()):
+            if file_state(path).size > size:
                 del self._still[path]
-                yield from self._open(still.subagent, still.depth, max(0, still.size))
+                self._open(path, subagent, depth, max(0, size))
+
+    def _open(self, path: Path, subagent: Subagent, depth: int, skip: int = 0) -> None:
+        with suppress(OpenError):  # made a moment ago and empty still: the next look finds its first line
+            self._sources[path] = Source(Follower(path), subagent, depth, skip)
 
 
 class Succession:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from schemas.changes import Seen
 from schemas.opening import open_reading
 from schemas.paths import source_of
 from schemas.provider import Reading
@@ -59,25 +58,12 @@ class _Stamp(NamedTuple):
         return self.device, self.inode
 
 
-def _stamp(stat: os.stat_result) -> _Stamp:
-    return _Stamp(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-
-
-class _NothingYet:
+class _NothingYet(WholeReading):
     """The reading of a file in which no record is whole yet, so that nothing changes."""
 
-    done = True
-    progress = (0, 0)
-
     def __init__(self, path: Path) -> None:
-        self.session = Session("", "", path, path.stem)
-        self.sources = [path]
-
-    def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Return no changes."""
-        return []
-
-    finish = refresh = step
+        super().__init__(path, Session("", "", path, path.stem))
+        self.done = True
 
 
 class Follower:
@@ -88,9 +74,8 @@ class Follower:
     and it is tried again.
 
     The caller reads with `step` until `loaded`, then calls `poll` as often as it likes (and `step` again whenever
-    `loaded` has turned False). Both return what changed since the call before; who does not look at each of them keeps
-    a `schemas.changes.Seen`. `session` is a new object after RESTARTED and where history was rewritten; the old one can
-    be read until nobody holds it.
+    `loaded` has turned False). Who wants to know what changed keeps a `schemas.changes.Seen`. `session` is a new object
+    after RESTARTED and where history was rewritten; the old one can be read until nobody holds it.
     """
 
     def __init__(self, path: Path, *, from_end: bool = False, wait: bool = False) -> None:
@@ -127,7 +112,6 @@ class Follower:
         self._refreshed = 0.0
         self._due, self._rest_until = math.inf, 0.0
         self._retry = _RETRY
-        self._reported = Seen(self.session)
 
     @property
     def session(self) -> Session:
@@ -177,10 +161,9 @@ class Follower:
             return None
         return reading.lines.line
 
-    def finish(self) -> list[Change]:
+    def finish(self) -> None:
         """Take what waits for its end: no more will come."""
         _note(self.reading, self.reading.finish())
-        return self._reported.changes(self.session)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -191,16 +174,12 @@ class Follower:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def step(self, seconds: float = SLICE) -> list[Change]:
+    def step(self, seconds: float = SLICE) -> None:
         """Read on for about so long; returns at once when all is read.
 
         A big file opened `from_end` is read twice: its end, which is there after the first step, then the whole, which
         takes the end's place with RESTARTED.
         """
-        self._step(seconds)
-        return self._reported.changes(self.session)
-
-    def _step(self, seconds: float) -> None:
         if self.loaded:
             return
         try:
@@ -263,16 +242,15 @@ class Follower:
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
-    def poll(self) -> list[Change]:
+    def poll(self) -> None:
         """Look once whether a source changed, and read what is new. Costs a `stat` a source when nothing did."""
-        self._step(SLICE)
+        self.step(SLICE)
         seen = self._look()
         if self.path not in seen:
             self.missing = True
         elif self.missing or seen != self._seen or self._is_due():
             self._take_in(seen)
         self._refresh()
-        return self._reported.changes(self.session)
 
     def _look(self) -> dict[Path, _Stamp]:
         """The state of each source that is there."""
@@ -295,12 +273,12 @@ class Follower:
             self._retry = _RETRY
         # Within the clock's grain another write may leave the very same stamp: look again until it has passed.
         self._unsure = any(abs(time.time_ns() - stamp.mtime_ns) < _RACY for stamp in seen.values())
-        if isinstance(reading, WholeReading):
-            self._reread(reading)
-        elif isinstance(reading, LinesReading):
+        if isinstance(reading, LinesReading):
             self._read_lines(reading, before.get(self.path), seen[self.path], back)
             if {**before, self.path: None} != {**seen, self.path: None}:
                 self._refreshed = 0.0
+        elif not self.waiting and isinstance(reading, WholeReading):
+            self._reread(reading)
         elif self._next is None:
             self._start_over()
 
@@ -310,11 +288,11 @@ class Follower:
         elif stamp.size == before.size and stamp != before:
             # Written, but not to: it may have been rewritten in its midst.
             self._doubted, self.loaded = _compared(self._next or reading), False
-            self._step(SLICE)
+            self.step(SLICE)
         # While it is being loaded the slices read on to wherever the end is by then.
         elif self._next is None and self.loaded and stamp.size > reading.position:
             reading.done = self.loaded = False
-            self._step(SLICE)
+            self.step(SLICE)
 
     def _start_over(self) -> None:
         """Read the file anew; what is shown stays until the new reading has caught up."""
@@ -327,7 +305,7 @@ class Follower:
             self._failed(error)
             return
         self.loaded = self._broken = False
-        self._step(SLICE)
+        self.step(SLICE)
 
     # -- rewritten in place ----------------------------------------------------------------------------------------
 
@@ -349,7 +327,8 @@ class Follower:
         reading = self._next or self.reading
         if not isinstance(reading, LinesReading):
             return False
-        if _stamp(reading.store.stat()).identity != stamp.identity or stamp.size < reading.position:
+        held = reading.store.stat()
+        if (held.st_dev, held.st_ino) != stamp.identity or stamp.size < reading.position:
             return True
         return self._probe is not None and _known_by(reading) != self._probe
 
@@ -383,7 +362,9 @@ class Follower:
             return False
         if isinstance(reading, ParsedReading) and reading.breaks_off:
             return False
-        if isinstance(reading, LinesReading) and not _begins_whole(reading):
+        if isinstance(reading, LinesReading) and not (
+            reading.lines.offset and all(gap.offset > 0 for gap in reading.lines.unreadable)
+        ):
             return False  # a document with a fault in it, in which pieces look like the records of a log
         self.reading = reading
         self._probe = _known_by(reading) if isinstance(reading, LinesReading) else None
@@ -416,8 +397,7 @@ class Within:
     ahead: Callable[[], None] | None = None
 
     def __init__(self, subagent: Subagent, session: Session, parent: Follower | Within | None = None) -> None:
-        self._subagent, self._session, self._reported = subagent, session, Seen(session)
-        self._parent = parent
+        self._subagent, self._session, self._parent = subagent, session, parent
         self.path = session.path / f"#{subagent.id}"
         """Tells it from others; there is no such file."""
         self.sources: list[Path] = []
@@ -432,13 +412,11 @@ class Within:
         """Tell whether its parent is being written."""
         return self._parent is not None and self._parent.live
 
-    def step(self, seconds: float = SLICE) -> list[Change]:
+    def step(self, seconds: float = SLICE) -> None:
         """Its parent is read, not this."""
-        return []
 
-    def poll(self) -> list[Change]:
-        """Return what changed since the last look."""
-        return self._reported.changes(self.session)
+    def poll(self) -> None:
+        """Its parent is looked at, not this."""
 
     def close(self) -> None:
         """Its files are its parent's."""
@@ -453,9 +431,10 @@ def _note(reading: Reading, changes: list[Change]) -> None:
 
 def _look_at(path: Path) -> _Stamp | None:
     try:
-        return _stamp(os.stat(source_of(path)[0]))
+        stat = os.stat(source_of(path)[0])
     except OSError:
         return None
+    return _Stamp(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
 def _opened(path: Path, *, start: int = 0, growing: bool = False) -> Reading:
@@ -471,11 +450,6 @@ def _compared(reading: Reading) -> Iterator[bool]:
     if isinstance(reading, LinesReading) and reading.blocks is not None:
         for number in range(len(reading.blocks)):
             yield reading.blocks.is_there(reading.store, number)
-
-
-def _begins_whole(reading: LinesReading) -> bool:
-    """Tell whether the first line of a log has ended, and could be read."""
-    return reading.lines.offset > 0 and all(gap.offset > 0 for gap in reading.lines.unreadable)
 
 
 def _known_by(reading: LinesReading) -> tuple[bytes, bytes]:

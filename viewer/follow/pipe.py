@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Condition, Event, Thread
+from threading import Condition, Thread, Timer
 
+from schemas.changes import Seen
 from schemas.opening import OpenError, head_of, recognise
 from schemas.paths import call_path
 from schemas.provider import HEAD_BYTES, NOISE_BYTES
-from schemas.session import Change
 from viewer.cleanup import remove_at_end
 from viewer.follow.follower import Follower
 from viewer.output import CallError
@@ -150,7 +150,9 @@ class Spool:
                     if self._recognised(since):
                         return
                 self._wait(lines)
-        self._check()
+        if not self.size:
+            raise OpenError(self.path, self.trouble or "nothing came on standard input")
+        recognise(head_of(self.path))
 
     def wait_for_end(self) -> None:
         """Wait until all of it is there. Raises CallError when it could not be copied."""
@@ -195,35 +197,32 @@ class Spool:
             return False
         return True
 
-    def _check(self) -> None:
-        if not self.size:
-            raise OpenError(self.path, self.trouble or "nothing came on standard input")
-        recognise(head_of(self.path))
-
     @contextmanager
     def _notice(self) -> Iterator[None]:
         """Say on a terminal what is waited for, once that takes a while; it is wiped away afterwards."""
-        if not sys.stderr.isatty():
-            yield
-            return
-        over = Event()
-        teller = Thread(target=self._tell_patience, args=(over,), name="waiting", daemon=True)
-        teller.start()
+        said = ""
+
+        def write(text: str) -> None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+        def tell() -> None:
+            nonlocal said
+            said = f"turnlog: {'reading' if self.size else 'waiting for'} standard input "
+            write(said)
+
+        teller = Timer(_PATIENCE, tell)
+        teller.daemon = True
+        if on_terminal := sys.stderr.isatty():
+            teller.start()
         try:
             yield
         finally:
-            over.set()
-            teller.join()
-
-    def _tell_patience(self, over: Event) -> None:
-        if over.wait(_PATIENCE):
-            return
-        text = f"turnlog: {'reading' if self.size else 'waiting for'} standard input "
-        sys.stderr.write(text)
-        sys.stderr.flush()
-        over.wait()
-        sys.stderr.write(f"\r{' ' * (len(text) + 2)}\r")  # 2 for the ^C that ends the waiting
-        sys.stderr.flush()
+            teller.cancel()
+            if on_terminal:
+                teller.join()
+            if said:
+                write(f"\r{' ' * (len(said) + 2)}\r")  # 2 for the ^C that ends the waiting
 
 
 def may_be_document(data: bytes) -> bool:
@@ -278,18 +277,19 @@ class StreamFollower(Follower):
         """Tell whether the agent may still write."""
         return not self.finished
 
-    def poll(self) -> list[Change]:
+    def poll(self) -> None:
         """Take what came; when all was taken and no more will come, what waited for its newline."""
         if self.finished:
-            return []
-        over = self.spool.ended  # asked before looking: what came before the end is in the file then
-        # A file that was complete when it was opened need not be looked at again.
-        changes = self.step() if self._whole else super().poll()
-        if over and self.loaded and not changes:
+            return
+        over, seen = self.spool.ended, Seen(self.session)  # before looking: what came until the end is in the file then
+        if self._whole:
+            self.step()  # a file that was complete when it was opened need not be looked at again
+        else:
+            super().poll()
+        if over and self.loaded and not seen.changes(self.session):
             self.finished = True
-            changes = self.finish()
+            self.finish()
         self.trouble = self.trouble or self.spool.trouble
-        return changes
 
 
 def take_terminal() -> bool:

@@ -16,10 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
 """What reading values of a damaged database ends in, where SQLite notices nothing."""
@@ -144,9 +141,7 @@ class Database:
         return True
 
     def give_up(self, error: Exception) -> None:
-        """Close a database that fails while it is used. One that is broken goes, so that the next start makes a new
-        one.
-        """
+        """Close a database that fails while it is used. A broken one goes, so that the next start makes a new one."""
         self.close()
         at_fault = _is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
         broken = at_fault and remove(self.path)

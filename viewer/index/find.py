@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from zlib import decompress
 
 from schemas.clean import clean
@@ -37,15 +37,13 @@ from viewer.index.fulltext import (
     tools_in,
     words_with,
 )
+from viewer.index.library import Library
 from viewer.index.matching import words_of
-from viewer.index.query import Facts, Query
+from viewer.index.query import Query
 from viewer.index.reread import Rereader
 from viewer.index.snippets import snippet_of, snippet_of_message
 from viewer.index.texts import PROMPTS, Columns, Places, Row, SessionText, exchanges_from, text_of_session, touches_of
 from viewer.sessions.freshness import file_state
-
-if TYPE_CHECKING:
-    from viewer.index.library import Library
 
 TITLE = 3
 """The lane of a session's title; its row has the message `MESSAGE`."""
@@ -275,21 +273,17 @@ class Find:
         """Count the hits of each session that the filters leave, and what they are worth."""
         assert self._store is not None
         query = ask.query
-        every: dict[int, list[int]] = {}
+        every: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 8)
         if ask.touched is None:
             self._add_counts(every, ask.expression, 0)
             if ask.outright != ask.expression:
                 self._add_counts(every, ask.outright, 4)
             for sid, tail in ask.tails.items():
-                counts = every.setdefault(sid, [0] * 8)
                 for row in tail:
-                    counts[row.lane] += 1
-                    counts[row.lane + 4] += query.in_full(row.words)
-        else:
-            every = {sid: [0] * 8 for sid in ask.touched}
-        titled = self._titled(query) if query.of_sessions else ()
-        for sid in titled:
-            every.setdefault(sid, [0] * 8)
+                    every[sid][row.lane] += 1
+                    every[sid][row.lane + 4] += query.in_full(row.words)
+        titled = self._titled(query) if query.of_sessions else set()
+        every.update((sid, [0] * 8) for sid in {*titled, *(ask.touched or ())} - every.keys())
         found: dict[int, tuple[int, float]] = {}
         plain = ask.outright == ask.expression
         for sid, counts in every.items():
@@ -308,14 +302,11 @@ class Find:
             self._look()
         return found
 
-    def _add_counts(self, every: dict[int, list[int]], expression: str, at: int) -> None:
+    def _add_counts(self, every: defaultdict[int, list[int]], expression: str, at: int) -> None:
         assert self._store is not None
         for key, count in self._store.counts_of(expression):
             sid, lane = sid_of_row(key << 20), lane_of_row(key << 20)
-            counts = every.get(sid)
-            if counts is None:
-                counts = every[sid] = [0] * 8
-            counts[lane + at] = count
+            every[sid][lane + at] = count
 
     def _allowed(self, query: Query, sid: int) -> tuple[bool, bool]:
         """Tell whether the filters leave a session, and whether all that was said in it lies in the time asked for."""
@@ -324,7 +315,7 @@ class Find:
             return False, False
         facts = kept.facts
         created, updated = facts["created"], facts["updated"]
-        if query.filters and not query.session(Facts(facts["provider"], facts["root"], facts["branch"])):
+        if query.filters and not query.session(facts):
             return False, False
         return query.overlaps(created, updated), not query.timed or (query.when(created) and query.when(updated))
 
@@ -376,13 +367,9 @@ class Find:
         """
         assert self._store is not None
         if expression not in ask.rows:
-            found = ask.rows[expression] = {}
+            found = ask.rows[expression] = defaultdict(list)
             for row in self._store.rows(expression):
-                of = sid_of_row(row)
-                if of in found:
-                    found[of].append(row)
-                else:
-                    found[of] = [row]
+                found[sid_of_row(row)].append(row)
         return ask.rows[expression].get(sid, [])
 
     def _group(self, ask: _Ask, sid: int, hits: int, score: float) -> Group:
@@ -509,7 +496,7 @@ def _scanned(query: Query, text: SessionText, rows: list[int]) -> Group:
     outright = {row for row in rows if row & MESSAGE in exact or lane_of_row(row) == TITLE}
     counts = [[lane_of_row(row) for row in some].count for some in (rows, outright)]
     score = _score(*([count(lane) for lane in range(4)] for count in counts))
-    group = _group_of(query, text.facts, text.path, text.parent, text.mtime_ns, len(rows), score)
+    group = _group_of(query, text.facts, text.state.path, text.parent, text.state.mtime_ns, len(rows), score)
     group.rows, group.outright, group.scanned = _in_order(rows, outright), outright, text._replace(rows=[])
     return group
 
@@ -587,7 +574,7 @@ def look_through(path: str, query: Query, problems: list[Problem]) -> Iterator[t
 
 def rows_in(text: SessionText, query: Query) -> list[int]:
     """The rows of a session that a query means, by looking at its text."""
-    if not query.session(Facts(text.facts["provider"], text.facts["root"], text.facts["branch"])):
+    if not query.session(text.facts):
         return []
     found = [row for row in text.rows if query.finds(row.words, row.marks)]
     if query.of_files:

@@ -68,24 +68,6 @@ class Kept(NamedTuple):
     facts: dict[str, Any]
 
 
-class Holds(NamedTuple):
-    """The contents of the index in figures."""
-
-    sessions: int
-    subagents: int
-    messages: int
-    chars: int
-    """Of their text, as it is searched."""
-    size: int
-    """Bytes of the sessions' files."""
-    files: int
-    """Names of files that were read or changed."""
-    dead: int
-    """Rows that stand for nothing any more."""
-    written: str | None
-    """When it was written last, in UTC."""
-
-
 class TextStore(Database):
     """The database of all text."""
 
@@ -158,13 +140,11 @@ class TextStore(Database):
     def sessions(self) -> dict[int, Kept]:
         """Every session, by its number."""
         kept: dict[int, Kept] = {}
-        for sid, path, parent, size, mtime_ns, facts in self.fetch(
-            "SELECT sid, path, parent, size, mtime_ns, facts FROM sessions"
-        ):
+        columns = "sid, path, parent, size, mtime_ns, facts"
+        for sid, path, parent, size, mtime_ns, facts in self.fetch(f"SELECT {columns} FROM sessions"):
             with suppress(ValueError, TypeError):
-                kept[sid] = Kept(
-                    sid, os.fsdecode(path), os.fsdecode(parent or b""), size, mtime_ns, orjson.loads(facts)
-                )
+                names = os.fsdecode(path), os.fsdecode(parent or b"")
+                kept[sid] = Kept(sid, *names, size, mtime_ns, orjson.loads(facts))
         return kept
 
     def counts_of(self, expression: str) -> list[tuple[int, int]]:
@@ -213,11 +193,9 @@ class TextStore(Database):
         names = [(os.fsencode(path),) for path in paths]
 
         def forget(connection: sqlite3.Connection) -> None:
-            for (name,) in names:
-                rows = connection.execute(
-                    "SELECT sid, messages FROM sessions WHERE path = ? OR parent = ?", (name, name)
-                )
-                for sid, messages in rows.fetchall():
+            asked = "SELECT sid, messages FROM sessions WHERE path = ?1 OR parent = ?1"
+            for name in names:
+                for sid, messages in connection.execute(asked, name).fetchall():
                     _drop(connection, sid, messages)
 
         if names:
@@ -229,8 +207,8 @@ class TextStore(Database):
         """
         held = self.holds()
         sums = "SELECT coalesce(sum(messages), 0) FROM sessions WHERE reader <> ?"
-        old = held.dead + sum(count for (count,) in self.fetch(sums, (self._reader,)))
-        if old > _FEW_DEAD and old * 3 > held.messages:
+        old = held["deadMessages"] + sum(count for (count,) in self.fetch(sums, (self._reader,)))
+        if old > _FEW_DEAD and old * 3 > held["messages"]:
             self.change(_clear)
 
     def add(self, text: SessionText) -> None:
@@ -254,14 +232,23 @@ class TextStore(Database):
         self._new_chars = 0
         self._new_words.clear()
 
-    def holds(self) -> Holds:
-        """Say what is in it."""
+    def holds(self) -> dict[str, Any]:
+        """Say what is in it, by the names of `index --json`: characters of the text as it is searched, bytes of the
+        sessions' files, names of files that were read or changed, rows that stand for nothing any more.
+        """
         sums = "count(*), count(parent), coalesce(sum(messages), 0), coalesce(sum(chars), 0), coalesce(sum(size), 0)"
         count, subagents, messages, chars, size = (self.fetch(f"SELECT {sums} FROM sessions") or [(0,) * 5])[0]
         facts = dict(self.fetch("SELECT name, value FROM facts"))
-        files = (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0]
-        dead, built = facts.get("dead", 0), facts.get("written")
-        return Holds(count - subagents, subagents, messages, chars, size, files, dead, built)
+        return {
+            "sessions": count - subagents,
+            "subagents": subagents,
+            "messages": messages,
+            "textCharacters": chars,
+            "files": (self.fetch("SELECT count(*) FROM files") or [(0,)])[0][0],
+            "deadMessages": facts.get("dead", 0),
+            "sessionBytes": size,
+            "builtAt": facts.get("written"),
+        }
 
     def _write(self) -> None:
         batch, self._batch, self._chars = self._batch, [], 0
@@ -272,8 +259,8 @@ class TextStore(Database):
     def _take(self, connection: sqlite3.Connection, batch: list[SessionText], families: dict[str, set[bytes]]) -> None:
         rows: list[tuple[int, str]] = []
         for text in batch:
-            sid, known = self._number(connection, text) if text.first else self._parts[text.path]
-            self._parts[text.path] = sid, known
+            sid, known = self._number(connection, text) if text.first else self._parts[text.state.path]
+            self._parts[text.state.path] = sid, known
             if text.start > known:
                 # Another program took away what was there: the session stays unread, and is read whole next time.
                 connection.execute("UPDATE sessions SET messages = 0, state = 0 WHERE sid = ?", (sid,))
@@ -287,8 +274,8 @@ class TextStore(Database):
             chars = sum(len(row.words) for row in text.rows)
             connection.execute("UPDATE sessions SET chars = chars + ? WHERE sid = ?", (chars, sid))
             if text.last:
-                del self._parts[text.path]
-                state = text.size, text.mtime_ns, self._reader, sid
+                del self._parts[text.state.path]
+                state = text.state.size, text.state.mtime_ns, self._reader, sid
                 connection.execute("UPDATE sessions SET size = ?, mtime_ns = ?, reader = ? WHERE sid = ?", state)
         for parent, members in families.items():
             family = "SELECT sid, path, messages FROM sessions WHERE parent = ?"
@@ -308,7 +295,7 @@ class TextStore(Database):
         """The number of a session, and how many of its messages have their rows already. Until its last slice is here
         it is of no size, and read by nobody.
         """
-        name, state = os.fsencode(text.path), state_of(text.columns, text.settled)
+        name, state = os.fsencode(text.state.path), state_of(text.columns, text.settled)
         values = (os.fsencode(text.parent) or None, text.settled, state, json_bytes(text.facts))
         old = connection.execute("SELECT sid, messages, state, reader FROM sessions WHERE path = ?", (name,)).fetchone()
         sid = known = 0
@@ -337,13 +324,8 @@ class TextStore(Database):
             connection.execute("INSERT OR IGNORE INTO files (root, path) VALUES (?, ?)", (root, path))
         numbers = dict(connection.execute("SELECT path, file FROM files WHERE root = ?", (root,)).fetchall())
         lanes = {row.message: row.lane for row in text.rows}
-        connection.executemany(
-            "INSERT OR REPLACE INTO touches VALUES (?, ?, ?, ?, ?)",
-            [
-                (numbers[t.path], row_of(lanes[t.message], sid, t.message), t.changed, t.added, t.removed)
-                for t in text.touches
-            ],
-        )
+        rows = ((numbers[t.path], row_of(lanes[t.message], sid, t.message), *t[2:]) for t in text.touches)
+        connection.executemany("INSERT OR REPLACE INTO touches VALUES (?, ?, ?, ?, ?)", rows)
 
     def _add_words(self, connection: sqlite3.Connection) -> None:
         """Note the words that are new, without listing all."""

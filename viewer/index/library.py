@@ -25,13 +25,13 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.index.database import Row, Store
+from viewer.index.database import Indexed, Row, Store
+from viewer.output import Progress
 from viewer.sessions.freshness import is_live, newest_side, sides_changed
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Response, Table
     from schemas.provider import Environment, Problem, SessionFile
-    from viewer.index.database import Indexed
     from viewer.index.fulltext import TextStore
     from viewer.index.summary import Summary
     from viewer.sessions.discover import Found
@@ -190,9 +190,10 @@ class Library:
             text.finish()
 
     def bring_up_to_date(self, progress: Callable[[int, int], None] | None = None) -> list[Summary]:
-        """`refresh` to its end, then `all`."""
-        for _ in self.refresh(progress):
-            pass
+        """`refresh` to its end, under a bar of its own where there is none, then `all`."""
+        with Progress("reading sessions") as bar:
+            for _ in self.refresh(progress or bar):
+                pass
         return self.all()
 
     def responses(self) -> list[tuple[Summary, Table]]:

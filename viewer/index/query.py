@@ -106,14 +106,6 @@ def tool_name(token: str) -> str | None:
     return bytes.fromhex(token[2:]).decode() if token.startswith(f"{MARK}t") else None
 
 
-class Facts(NamedTuple):
-    """The properties of a session that filters ask for."""
-
-    agent: str
-    project: str
-    branch: str
-
-
 @dataclass(slots=True)
 class Filter:
     """The values of one filter, of which one must be right, and those of which none may be."""
@@ -239,11 +231,11 @@ class Query:
         early = first is not None and self.before is not None and first >= self.before
         return not early and not (last is not None and self.since is not None and last < self.since)
 
-    def session(self, facts: Facts) -> bool:
-        """Return whether such a session is meant."""
-        for name, value in zip(Facts._fields, facts, strict=True):
+    def session(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether a session is meant, by the facts that the index keeps of it."""
+        for name, key in (("agent", "provider"), ("project", "root"), ("branch", "branch")):
             if (filter_ := self.filters.get(name)) is not None:
-                held = search_key(value)
+                held = search_key(facts[key])
                 if not filter_.allows(lambda asked, held=held: asked in held):  # type: ignore[misc]
                     return False
         return True

@@ -16,7 +16,7 @@ from schemas.clean import clean, one_line
 from schemas.costs.responses import Origin, Response, Source, Table, each_once, family, tally
 from schemas.json_output import json_bytes
 from schemas.message import Flag, Kind
-from schemas.paths import address_json, path_text
+from schemas.paths import path_text, session_json
 from schemas.session import Exchange, Lineage, Session
 from schemas.usage import TokenUsage
 from viewer.index.database import Indexed, Row
@@ -159,9 +159,7 @@ def list_object(summary: Summary) -> dict[str, Any]:
     from renderers.facts import iso_time
 
     return {
-        "provider": summary.provider,
-        "id": summary.id,
-        **address_json(summary.path),
+        **session_json(summary.provider, summary.id, summary.path),
         "title": summary.title,
         "workspaceRoot": summary.workspace_root,
         "createdAt": None if summary.created is None else iso_time(summary.created),

@@ -76,11 +76,9 @@ class Known(NamedTuple):
 class SessionText(NamedTuple):
     """A session, or the session of a subagent, as the index takes it in: whole, or a slice of its rows and touches."""
 
-    path: str
+    state: Side
     parent: str
     """The session that it is indexed with; empty for that one itself."""
-    size: int
-    mtime_ns: int
     facts: dict[str, Any]
     exchanges: list[Places]
     rows: list[Row]
@@ -117,10 +115,8 @@ def slices_of_session(
     grew = known is not None and known.messages <= settled and state_of(columns[0], known.messages) == known.state
     start = known.messages if known is not None and grew else 0
     whole = SessionText(
-        state.path,
+        state,
         parent,
-        state.size,
-        state.mtime_ns,
         facts_of(session),
         [Places(e.start, name, e.opener is not None) for e, name in zip(session.exchanges, names, strict=True)],
         rows,

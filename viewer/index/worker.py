@@ -13,16 +13,14 @@ from signal import SIG_IGN, SIGINT, signal
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from schemas.provider import SessionFile
 from schemas.troubles import bug
 from viewer.cleanup import removed_after
 from viewer.index.database import Indexed, Row
 from viewer.index.summary import index_file
-
-if TYPE_CHECKING:
-    from schemas.provider import SessionFile
-    from viewer.index.texts import Known, SessionText
+from viewer.index.texts import Known, SessionText
 
 _PARALLEL_BYTES = 20 << 20
 """So much to read is worth the start of other processes."""

@@ -8,31 +8,27 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
-from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.screen import Screen
 
-from renderers.facts import format_size, plural
 from schemas.clean import one_line
-from viewer.output import short_path
 from viewer.screens.config_keys import Config, ConfigError, config_path, effective
+from viewer.screens.program import Opening, Program
 from viewer.screens.state import State
 from viewer.screens.themes import ANSI, DARK, LIGHT, DimGrey, fitting_theme
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from schemas.session import Session
+    from viewer.follow.follower import Within
     from viewer.follow.pipe import Spool
-    from viewer.screens.export_dialog import Order
 
 _TWICE = 3.0
 """Seconds in which ctrl+c must be pressed again to leave."""
@@ -44,7 +40,7 @@ def _commands() -> type[Provider]:
     return Commands
 
 
-class TurnlogApp(App[None]):
+class TurnlogApp(Program):
     """The screens of turnlog, on one stack: the list (if there is one), transcripts above it, dialogs above those."""
 
     CSS_PATH = "app.tcss"
@@ -64,15 +60,11 @@ class TurnlogApp(App[None]):
         super().__init__(ansi_color=True if colourless else None)
         # Before the filter that takes colours away, where there is one.
         self._filters.insert(0, DimGrey(lambda: self.native_ansi_color))
-        self.spool = spool
-        """Standard input, where a session comes from it."""
-        self.state = state or State()
-        """What the screens keep for the next run."""
+        self.spool, self.state = spool, state or State()
         self.drain = False
         """Whether standard input is to be read to its end when the screen is gone."""
         self.animation_level = "none"
         self.keymap = config.keymap
-        """The person's own keys, by the ids of bindings."""
         self.set_keymap(config.keymap)
         for theme in (DARK, LIGHT, ANSI):
             self.register_theme(theme)
@@ -139,26 +131,19 @@ class TurnlogApp(App[None]):
         gc.set_threshold(50_000, 20, 100)
         gc.enable()
 
-    # -- saying things ---------------------------------------------------------------------------------------------
+    # -- screens ---------------------------------------------------------------------------------------------------
 
-    def say(self, text: str, *, title: str = "", bad: bool = False, seconds: float | None = None) -> None:
-        """A short notice. The text may hold anything: it is never read as markup."""
-        severity, seconds = ("error", seconds or 8) if bad else ("information", seconds or 5)
-        self.notify(text, title=title, severity=severity, markup=False, timeout=seconds)
+    def open_session(self, source: Path | Within, **how: Unpack[Opening]) -> bool:
+        """Open a transcript above what is shown; return whether it could be."""
+        from schemas.opening import OpenError
+        from viewer.screens.transcript import TranscriptScreen
 
-    def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
-        """A notice: in a dialog where it has room for that, else at that edge of the screen from which the cursor is
-        farther, since it may speak of its line.
-        """
-        if (say := getattr(self.screen, "say", None)) is not None:
-            title = options.get("title")
-            say(f"{title}: {message}" if title else message)
-            return
-        rows = (getattr(widget, "cursor_row", None) for widget in self.screen.query("TranscriptView, RowList"))
-        low = any(row is not None and 2 * row > self.size.height for row in rows)
-        for rack in self.screen.query("ToastRack"):
-            rack.set_class(low, "-top")
-        super().notify(message, markup=False, **options)
+        try:
+            self.push_screen(TranscriptScreen.of(source, self.state, **how))
+        except (OpenError, OSError) as error:
+            self.say(one_line(str(error), 400), title="Cannot open", bad=True)
+            return False
+        return True
 
     def action_command_palette(self) -> None:
         """Show all commands."""
@@ -167,75 +152,13 @@ class TurnlogApp(App[None]):
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
-    # -- screens ---------------------------------------------------------------------------------------------------
-
-    def open_session(
-        self,
-        path: Path,
-        *,
-        follow: bool = False,
-        loose: bool = False,
-        place: str = "",
-        words: str = "",
-        above: str = "",
-        outline: bool = False,
-    ) -> bool:
-        """Open a transcript above what is shown; all but the path is TranscriptScreen's. Return whether it could be."""
-        from schemas.opening import OpenError
-        from viewer.follow.follower import Follower
-
-        try:
-            follower = Follower(path, from_end=follow and not place, wait=follow)
-        except (OpenError, OSError) as error:
-            self.say(one_line(str(error), 400), title="Cannot open", bad=True)
-            return False
-        from viewer.screens.transcript import TranscriptScreen
-
-        kept = self.state.of_session(path)
-        screen = TranscriptScreen(
-            follower, follow, loose, place=place, words=words, above=above, kept=kept, outline=outline
-        )
-        self.push_screen(screen)
-        return True
-
-    def write_file(self, title: str, name: str, data: bytes, given: str = "", note: str = "") -> None:
-        """Ask where to, with a note, then write something as it is."""
-
-        def write(path: Path) -> None:
-            self._write(path, [data], "Written", lambda: format_size(len(data)))
-
-        self._ask_where(title, name, write, given, note)
-
-    def _write(self, path: Path, chunks: Iterable[bytes], title: str, more: Callable[[], str]) -> None:
-        """Write a new file, in whichever thread this is, and say where it lies, or why not. `more` is said of it."""
-        from schemas.opening import OpenError
-        from viewer.exporting import write_file
-        from viewer.output import CallError
-
-        try:
-            write_file(path, chunks, force=False)
-        except (OpenError, OSError, CallError) as error:
-            self.call_later(self.say, one_line(str(error), 400), title="Not written", bad=True)
-        else:
-            self.call_later(self.say, f"{short_path(path)}\n{more()}", title=title)
-
     def action_help(self) -> None:
         """Show the keys that act now."""
+        from viewer.screens.help import HelpScreen
         from viewer.widgets.chrome import acting
 
-        self.show_help(acting(self.screen)[1])
-
-    def show_help(self, table: str) -> None:
-        """Show the keys of a screen."""
-        from viewer.screens.help import HelpScreen
-
+        table = acting(self.screen)[1]
         self.push_screen(HelpScreen(table, effective(table, self.keymap)))
-
-    def show_message(self, title: str, body: Content) -> None:
-        """Show something longer than a notice."""
-        from viewer.screens.dialog import MessageScreen
-
-        self.push_screen(MessageScreen(title, body))
 
     async def action_copy_or_quit(self) -> None:
         """Copy what is selected; with nothing selected, leave when asked twice."""
@@ -258,7 +181,7 @@ class TurnlogApp(App[None]):
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         if isinstance(self.screen, TranscriptScreen) and self.screen.selections:
-            self.screen.action_copy_block()
+            self.screen.action_copy("block")
             return
         self.say(put_on_clipboard(self, redacted_text("the selection", text), ""))
         self.screen.clear_selection()
@@ -272,7 +195,7 @@ class TurnlogApp(App[None]):
 
     async def action_quit(self) -> None:
         """Leave. While an agent still writes to standard input, which would end it, ask first."""
-        from viewer.screens.leaving import LeaveScreen
+        from viewer.screens.help import LeaveScreen
 
         spool = self.spool
         if spool is None or spool.ended:
@@ -283,7 +206,7 @@ class TurnlogApp(App[None]):
     def _leave_as(self, answer: str | None) -> None:
         """Act on the answer to the question that quitting asks."""
         if answer == "save":
-            self.action_save_stream()
+            self.save_stream()
         elif answer is not None:
             self.drain = answer == "drain"
             self.exit()
@@ -295,134 +218,11 @@ class TurnlogApp(App[None]):
         if isinstance(screen, TranscriptScreen):
             for agent in screen.subagents.uncalled():
                 title = f"Open {agent.name or agent.id}"
-                yield SystemCommand(title, agent.description or "a subagent", partial(screen.open_subagent, agent))
+                yield SystemCommand(title, agent.description or "a subagent", partial(screen.subagents.open, agent))
         yield SystemCommand("Theme", "choose other colours, for this time", self.action_change_theme)
         yield SystemCommand("Screenshot", "write the screen as an SVG picture", self.action_screenshot)
         yield SystemCommand("Quit", "leave turnlog", self.action_quit)
 
-    # -- save, export and resume -----------------------------------------------------------------------------------
-
-    def export_path(self, path: Path) -> None:
-        """Ask what to write of the session in a file, and where to."""
-        self._read(path, self.action_export_session)
-
-    def resume_path(self, path: Path) -> None:
-        """Show and copy the command that resumes the session in a file."""
-        self._read(path, self.action_resume_session)
-
-    @work(thread=True, exclusive=True, group="read")
-    def _read(self, path: Path, then: Callable[[Session], None]) -> None:
-        """Read a whole session, which may take a while, then go on in the app's own thread."""
-        from schemas.opening import OpenError, read_session
-
-        try:
-            session = read_session(path)
-        except (OpenError, OSError) as error:
-            self.call_from_thread(self.say, one_line(str(error), 400), title="Cannot open", bad=True)
-            return
-        self.call_from_thread(then, session)
-
-    def action_export_session(self, session: Session, block: int | None = None) -> None:
-        """Ask what of the session to write and where to, say where it lies and how many secrets were replaced. `block`
-        is the message one is at.
-        """
-        from renderers.places import exchange_names, place_of
-        from viewer.screens.export_dialog import ExportScreen
-
-        places: dict[str, str] = {}
-        if block is not None and block < len(session.messages):
-            names = exchange_names(session)
-            name = names[session.messages.exchange[block]]
-            message = place_of(session, block, names)
-            places = {"block": message if "." in message else f"{message}.1", "exchange": f"#{name}"}
-            places["range"] = f"#{name}-{names[-1]}"
-
-        def take(order: Order | None) -> None:
-            if order is not None:
-                self._write_export(session, order)
-
-        self.push_screen(ExportScreen(session, places), take)
-
-    def _ask_where(
-        self, title: str, name: str, write: Callable[[Path], object], given: str = "", note: str = ""
-    ) -> None:
-        """Ask for a path until it is free, then write there. `name` is the file's name where a folder is given."""
-        from viewer.screens.dialog import PathPrompt
-
-        def take(answer: str | None) -> None:
-            if not answer:
-                return
-            path = Path(answer).expanduser()
-            if path.is_dir():
-                path /= name
-            if os.path.lexists(path):
-                self._ask_where(title, name, write, answer, f"{short_path(path)} exists already")
-            else:
-                write(path)
-
-        self.push_screen(PathPrompt(title, given or name, note), take)
-
-    @work(thread=True, group="export")
-    def _write_export(self, session: Session, order: Order) -> None:
-        """Write in a thread. The session on screen may grow meanwhile, so its file is read once more."""
-        from renderers.places import find_part
-        from renderers.redact import Redactor
-        from schemas.opening import read_session
-        from viewer.commands.export import document
-
-        redactor = Redactor()
-
-        def chunks() -> Iterator[bytes]:
-            with closing(read_session(session.path)) as fresh:
-                part = find_part(fresh, order.place) if order.place else None
-                yield from document(fresh, order.form, order.include, redactor, part)
-
-        self._write(
-            order.path,
-            chunks(),
-            "Exported",
-            lambda: f"{plural(redactor.count, 'secret')} replaced" if redactor.count else "no secrets found in it",
-        )
-
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Ask where to, then write the screen as it was as an SVG picture."""
         self.write_file("Save the screen as", filename or "turnlog.svg", self.export_screenshot().encode(), path or "")
-
-    def action_save_stream(self, session: Session | None = None) -> None:
-        """Ask where to, then write what came on standard input so far, as it came."""
-        if self.spool is None:
-            self.say(
-                f"This session is a file already:\n{short_path(session.path)}" if session else "No stream is read."
-            )
-            return
-        name = f"stream-{time.strftime('%Y-%m-%d-%H%M%S')}.jsonl"
-        self._ask_where("Save what came on standard input", name, partial(self._write_stream, self.spool))
-
-    @work(thread=True, group="export")
-    def _write_stream(self, spool: Spool, path: Path) -> None:
-        size = spool.size
-        more = "" if spool.ended else "\nThe agent is still writing: this is what came so far."
-        self._write(path, spool.received(), "Saved", lambda: f"{format_size(size)}{more}")
-
-    def action_resume_session(self, session: Session) -> None:
-        """Show and copy the command that lets the agent go on with a session."""
-        from renderers.names import shell_line
-        from schemas.providers import provider_of
-        from viewer.sessions.discover import environment
-
-        provider = provider_of(session.provider)
-        arguments = provider.resume_command(session) if provider else None
-        home = provider.resume_home(session.path, environment()) if provider else None
-        # A root that is no whole path is only a name: Cursor's transcripts tell no more of theirs.
-        root = session.workspace_root if os.path.isabs(session.workspace_root or "") else None
-        line, reason = shell_line(arguments or [], root, home)
-        if line is None:
-            self.say(reason, title="Cannot be resumed", bad=True)
-            return
-        from viewer.transcript.clipboard import Copy, put_on_clipboard
-
-        said = put_on_clipboard(self, Copy(line, line, "the command", 0), "")
-        parts: list[tuple[str, str]] = [(line, "bold"), (f"\n\n{said}", "$text-muted")]
-        if root and not os.path.isdir(root):
-            parts.append((f"\n{short_path(root)} is not there any more.", "$warning"))
-        self.show_message("Resume", Content.assemble(*parts))

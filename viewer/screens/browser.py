@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -26,17 +25,14 @@ from schemas.paths import source_of
 from schemas.values import text_of
 from viewer.output import short_path
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.screens.program import program
-from viewer.usage.costs import NO_COSTS, Costs, SummaryCosts
+from viewer.usage.costs import NO_COSTS, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
-from viewer.widgets.list_columns import HERE_FIRST, ORDERS, shown
 from viewer.widgets.list_facets import Facets, passing
-from viewer.widgets.preview import Preview
+from viewer.widgets.preview import preview
 from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.rows import Shelf
-from viewer.widgets.sessions import SessionList
+from viewer.widgets.sessions import HERE_FIRST, ORDERS, SessionList, Shelf, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Tally
@@ -64,7 +60,6 @@ class BrowserScreen(RowListScreen):
 
     CSS_PATH = "browser.tcss"
     TABLE = "list"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
     def __init__(
@@ -106,7 +101,7 @@ class BrowserScreen(RowListScreen):
         self._back = False
         """Whether one has just come back to the list."""
         self._narrowed = FacetLine()
-        self._preview = Preview()
+        self._preview = Static(id="preview", markup=False)
         self._content = Horizontal(id="content")
         known = library.first(start_directory, FIRST) if known is None else known
         self._complete = len(known) < FIRST
@@ -117,7 +112,6 @@ class BrowserScreen(RowListScreen):
         )
 
     def compose(self) -> ComposeResult:
-        """Title, filter, list and preview, keys."""
         yield self._bar
         with Horizontal(id="filter-line"):
             yield self._filter
@@ -236,15 +230,12 @@ class BrowserScreen(RowListScreen):
 
     @on(SessionList.Moved)
     def _session_moved(self) -> None:
-        self._preview.show(self._list.current, self._costs_of(self._list.current))
+        self._show_preview()
         self._price()
 
-    @on(SessionList.Scrolled)
-    def _list_scrolled(self) -> None:
-        self._price()
-
-    def _costs_of(self, summary: Summary | None) -> Costs:
-        return (self._costs.of(summary) if summary else None) or NO_COSTS
+    def _show_preview(self) -> None:
+        current = self._list.current
+        self._preview.update(preview(current, self._costs.of(current) or NO_COSTS) if current else Content(""))
 
     def _cost_of(self, summary: Summary) -> Tally | None:
         costs = self._costs.of(summary)
@@ -255,6 +246,7 @@ class BrowserScreen(RowListScreen):
 
     # -- what sessions cost ----------------------------------------------------------------------------------------
 
+    @on(SessionList.Scrolled)
     @work(exclusive=True, group="price")
     async def _price(self) -> None:
         """Price what can be seen of sessions, a moment later, so that no key waits for it: the one under the cursor,
@@ -268,7 +260,7 @@ class BrowserScreen(RowListScreen):
         while due := self._costs.due([*([current] if current else ()), *in_sight]):
             await self._price_some(due)
             self._list.refresh()
-            self._preview.show(self._list.current, self._costs_of(self._list.current))
+            self._show_preview()
         if self._order != "cost" and not self._facets.cost:
             return
         sessions, shown_at = self._shelf.sessions(), time.monotonic()
@@ -359,7 +351,7 @@ class BrowserScreen(RowListScreen):
     def _take(self, batch: list[Summary]) -> None:
         self._shelf.add(batch)
         if (current := self._list.current) is not None and any(s.file == current.file for s in batch):
-            self._preview.show(current, self._costs_of(current))  # it was found, and is read now
+            self._show_preview()  # it was found, and is read now
             self._price()
         if time.monotonic() >= self._show_after:
             self._show()
@@ -411,7 +403,6 @@ class BrowserScreen(RowListScreen):
             self._open()
 
     def action_follow(self) -> None:
-        """Open the session under the cursor at its end and follow it."""
         self._open(follow=True)
 
     def _open(self, *, follow: bool = False) -> None:
@@ -419,7 +410,6 @@ class BrowserScreen(RowListScreen):
             program(self).open_session(summary.path, follow=follow)
 
     def action_order(self) -> None:
-        """Take the next order."""
         names = list(ORDERS)
         self._order_by(names[(names.index(self._order) + 1) % len(names)])
 
@@ -481,17 +471,14 @@ class BrowserScreen(RowListScreen):
         self._price()
 
     def action_export(self) -> None:
-        """Write the session under the cursor as Markdown."""
         if summary := self._list.current:
-            program(self).export_path(summary.path)
+            program(self).read(summary.path, program(self).export_session)
 
     def action_resume(self) -> None:
-        """Show and copy the command that resumes the session under the cursor."""
         if summary := self._list.current:
-            program(self).resume_path(summary.path)
+            program(self).read(summary.path, program(self).resume_session)
 
     def action_diff(self) -> None:
-        """Show what the session under the cursor changed in files."""
         from viewer.screens.diff import DiffScreen
 
         if summary := self._list.current:
@@ -506,7 +493,6 @@ class BrowserScreen(RowListScreen):
             self._list.refresh()
 
     def action_compare(self) -> None:
-        """Compare the two sessions that are marked, or the one that is with the one under the cursor."""
         from viewer.screens.compare import CompareScreen
 
         current = [self._list.current.path] if self._list.current else []
@@ -517,18 +503,15 @@ class BrowserScreen(RowListScreen):
             program(self).say("Two sessions are compared: ctrl+t marks one, ctrl+x on another compares them.")
 
     def action_watch(self) -> None:
-        """Show the sessions that run."""
         from viewer.screens.watch import WatchScreen
         from viewer.watch.tiles import Watch
 
         self.app.push_screen(WatchScreen(Watch()))
 
     def action_reload(self) -> None:
-        """Look for sessions again."""
         self._look()
 
     def action_clear(self) -> None:
-        """Clear the filter; where it is empty, show all sessions again."""
         if self._filter.value:
             self._filter.value = ""
         elif self._facets != Facets():

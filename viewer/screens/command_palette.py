@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from textual.binding import Binding
+from textual.app import SystemCommand
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from viewer.screens.config_keys import TABLES, effective, key_name
-from viewer.screens.keys import Key
+from viewer.screens.config_keys import Keyed, effective, key_name
+from viewer.screens.program import program
 
 
 class Palette(CommandPalette):
@@ -36,33 +36,24 @@ class Palette(CommandPalette):
 class Commands(Provider):
     """The actions in the table of the screen's keys, then what the app offers everywhere."""
 
-    def _actions(self) -> Iterator[tuple[str, str, Key]]:
-        # A binding's id is `table.action`.
-        ids = (binding.id for binding in self.screen.BINDINGS if isinstance(binding, Binding) and binding.id)
-        table = next(ids, "").partition(".")[0]
-        if table not in TABLES:
-            return
+    def _commands(self) -> Iterator[tuple[SystemCommand, str]]:
+        """Yield each command with what else it is found by."""
+        table = effective(self.screen.TABLE, program(self.screen).keymap) if isinstance(self.screen, Keyed) else ()
         # What stands in the footer is what people want most.
-        for key in sorted(effective(table, getattr(self.app, "keymap", {})), key=lambda key: not key.footer):
+        for key in sorted(table, key=lambda key: not key.footer):
             if key.action != "palette":
-                yield key.help[:1].upper() + key.help[1:], " ".join(map(key_name, key.keys)), key
+                title, names = key.help[:1].upper() + key.help[1:], " ".join(map(key_name, key.keys))
+                yield SystemCommand(title, names, partial(self.screen.run_action, key.call)), f" {key.label}"
+        yield from ((command, "") for command in self.app.get_system_commands(self.screen))
 
     async def discover(self) -> Hits:
         """Everything, while nothing is typed."""
-        for text, keys, key in self._actions():
-            yield DiscoveryHit(text, partial(self._run, key.call), help=keys)
-        for command in self.app.get_system_commands(self.screen):
+        for command, _ in self._commands():
             yield DiscoveryHit(command.title, command.callback, help=command.help)
 
     async def search(self, query: str) -> Hits:
         """Return what fits the words typed, best first."""
         matcher = self.matcher(query)
-        for text, keys, key in self._actions():
-            if (score := matcher.match(f"{text} {key.label}")) > 0:
-                yield Hit(score, matcher.highlight(text), partial(self._run, key.call), help=keys)
-        for command in self.app.get_system_commands(self.screen):
-            if (score := matcher.match(command.title)) > 0:
+        for command, label in self._commands():
+            if (score := matcher.match(f"{command.title}{label}")) > 0:
                 yield Hit(score, matcher.highlight(command.title), command.callback, help=command.help)
-
-    async def _run(self, action: str) -> None:
-        await self.screen.run_action(action)

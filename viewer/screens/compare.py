@@ -44,7 +44,6 @@ class CompareScreen(LookupScreen):
         self._found: Comparison | None = None
 
     def on_mount(self) -> None:
-        """Begin to read."""
         self._compare()
 
     @work

@@ -16,12 +16,11 @@ Nothing is ever written to it. What is wrong in it is said in one line (`ConfigE
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from rich.cells import cell_len
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.keys import Keys, _character_to_key
 
 from schemas.clean import one_line
@@ -82,9 +81,26 @@ def bindings(screen: str) -> list[Binding]:
             show=bool(key.footer),
             tooltip=key.help,
             id=f"{screen}.{key.action}",
+            # So that the line to type in is there before the next key is given out.
+            priority=key.action == "search",
         )
         for key in TABLES[screen]
     ]
+
+
+class Keyed:
+    """A screen, or a part of one, with the keys of a table. What an action does is said by its help there, and in a
+    docstring only where that does not say all of it.
+    """
+
+    TABLE: ClassVar[str]
+    """A name in `TABLES`."""
+    BINDINGS: ClassVar[list[BindingType]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "TABLE" in vars(cls):
+            cls.BINDINGS = [*bindings(cls.TABLE)]
+        super().__init_subclass__(**options)
 
 
 def effective(screen: str, keymap: Mapping[str, str]) -> tuple[Key, ...]:
@@ -154,13 +170,11 @@ def _config(data: dict[str, Any]) -> Config:
     if not isinstance(keys, dict):
         raise ConfigError("keys must be a table: [keys]")
     keymap: dict[str, str] = {}
-    for name in TABLES.keys() - {"transcript"}:
-        own = keys.pop(name, {})
+    tables = {name: keys.pop(name, {}) for name in TABLES if name != "transcript"} | {"transcript": keys}
+    for name, own in tables.items():
         if not isinstance(own, dict):
             raise ConfigError(f"keys.{name} must be a table: [keys.{name}]")
         keymap |= _keymap(name, own)
-    keymap |= _keymap("transcript", keys)
-    for name in TABLES:
         _refuse_clashes(name, keymap)
     return Config(theme, keymap)
 
@@ -201,36 +215,3 @@ def _refuse_clashes(screen: str, keymap: Mapping[str, str]) -> None:
         for name in map(canonical, key.keys):
             if taken.setdefault(name, key.action) != key.action:
                 raise ConfigError(f"the key {name!r} would do both {taken[name]} and {key.action}")
-
-
-class FooterItem(NamedTuple):
-    """An item of a footer: a key, or two that belong together."""
-
-    keys: tuple[str, ...]
-    actions: tuple[str, ...]
-    """What each of them does."""
-    label: str
-    rank: int
-    """What has the greatest is left out first."""
-
-    @property
-    def width(self) -> int:
-        """Cells it fills."""
-        return sum(cell_len(key) + 1 for key in self.keys) + cell_len(self.label)
-
-
-def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
-    """Return the items of a footer, in the table's order; the keys of the actions `also` stay longest."""
-    items: list[FooterItem] = []
-    pair = ""
-    for key in keys:
-        if not key.footer and key.action not in also:
-            continue
-        name = key_name(key.keys[0], short=True)
-        if pair:
-            first = items.pop()
-            items.append(FooterItem((*first.keys, name), (*first.actions, key.call), pair, first.rank))
-        else:
-            items.append(FooterItem((name,), (key.call,), key.label, key.footer))
-        pair = key.pair
-    return items

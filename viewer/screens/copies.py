@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from renderers.places import place_of
 from viewer.screens.config_keys import effective, key_name
 from viewer.screens.program import program
@@ -11,18 +13,18 @@ from viewer.transcript.view import TranscriptView
 
 
 class Copies:
-    """Copies what is under a view's cursor, which there must be."""
+    """Copies what is under a view's cursor, which there must be. `name_of` names an exchange."""
 
-    def __init__(self, view: TranscriptView) -> None:
-        self._view = view
+    def __init__(self, view: TranscriptView, name_of: Callable[[int], str]) -> None:
+        self._view, self._name_of = view, name_of
         self._last: Copy | None = None
 
-    def selection(self, text: str) -> None:
-        """Copy what is selected."""
-        self._copy(redacted_text("the selection", text))
-
     def block(self) -> None:
-        """Copy the block."""
+        """Copy the block, or what is selected."""
+        if selected := self._view.screen.get_selected_text():
+            self._copy(redacted_text("the selection", selected))
+            self._view.screen.clear_selection()
+            return
         session = self._view.session
         message, root = session.message(self._view.cursor.block), session.workspace_root
         self._copy(
@@ -34,14 +36,15 @@ class Copies:
             )
         )
 
-    def exchange(self, name: str) -> None:
-        """Copy the exchange, called so, as Markdown: prompt, answers, a line a tool use."""
+    def exchange(self) -> None:
+        """Copy the exchange as Markdown: prompt, answers, a line a tool use."""
         from renderers.markdown import render_exchange
         from renderers.options import MAX_COMMENT
 
         session = self._view.session
         exchange = session.messages.exchange[self._view.cursor.block]
-        copy = redacted(f"{name} as Markdown", lambda redactor: render_exchange(session, exchange, redactor))
+        what = f"{self._name_of(exchange)} as Markdown"
+        copy = redacted(what, lambda redactor: render_exchange(session, exchange, redactor))
         self._copy(copy, f"A comment on GitHub takes {MAX_COMMENT:,}." if len(copy.text) > MAX_COMMENT else "")
 
     def address(self) -> None:
@@ -49,11 +52,12 @@ class Copies:
         session = self._view.session
         self._copy(address_copy(f"{session.id}{place_of(session, self._view.cursor.block)}"))
 
-    def again(self) -> bool:
-        """Copy what was copied last as it is; returns whether there is something."""
+    def as_it_is(self) -> None:
+        """Copy what was copied last as it is."""
         if self._last is not None:
             self._copy(self._last, as_it_is=True)
-        return self._last is not None
+        else:
+            program(self._view).say("Nothing was copied yet.")
 
     def _copy(self, copy: Copy, note: str = "", *, as_it_is: bool = False) -> None:
         self._last = copy

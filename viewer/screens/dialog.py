@@ -42,7 +42,7 @@ class Dialog(ModalScreen[Answer]):
     CSS_PATH = "dialog.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-high")]
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
     SCROLLS: ClassVar[str] = "#dialog-scroll"
     """What `SCROLL_KEYS` scroll, as a selector."""
 
@@ -53,7 +53,6 @@ class Dialog(ModalScreen[Answer]):
         """Ends what is said; that of something before must not."""
 
     def compose(self) -> ComposeResult:
-        """A title, a body, a hint."""
         with Vertical(id="dialog"):
             with Vertical(id="dialog-head"):
                 yield Static(Content(self._dialog_title), id="dialog-title", markup=False)
@@ -67,19 +66,15 @@ class Dialog(ModalScreen[Answer]):
 
     def say(self, text: str) -> None:
         """Say something in the line of the hint for a while: a notice over the box would cover it."""
-        self._said = text.replace("\n", " ")
-        self._hinted()
+        self._show_hint(text.replace("\n", " "))
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_SAID, self._say_no_more)
+        self._timer = self.set_timer(_SAID, self._show_hint)
 
-    def _say_no_more(self) -> None:
-        self._said = ""
-        self._hinted()
-
-    def _hinted(self) -> None:
+    def _show_hint(self, said: str = "") -> None:
+        self._said = said
         for line in self.query("#dialog-hint").results(Static):  # none before it is shown
-            line.update(Content(self._said or self._hint))
+            line.update(Content(said or self._hint))
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
@@ -93,11 +88,7 @@ class Dialog(ModalScreen[Answer]):
     def on_click(self, event: Click) -> None:
         """A click beside the box closes it."""
         if event.widget is self:
-            self.action_close()
-
-    def action_close(self) -> None:
-        """Close without an answer."""
-        self.dismiss(None)
+            self.dismiss(None)
 
 
 class KeysTable(Widget):
@@ -121,25 +112,22 @@ class KeysTable(Widget):
         )
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The lines that it takes."""
         return self.text(width).plain.count("\n") + 1
 
     def render(self) -> Content:
-        """Draw it as wide as it is."""
         return self.text(self.content_size.width)
 
 
 class MessageScreen(Dialog[None]):
     """Something to read, until a key is pressed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,q", "close", show=False), *SCROLL_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,q", "dismiss", show=False), *SCROLL_KEYS]
 
     def __init__(self, title: str, body: Content) -> None:
         super().__init__(title, "enter closes")
         self._body = body
 
     def compose_body(self) -> ComposeResult:
-        """The text."""
         yield Static(self._body, id="dialog-body", markup=False)
 
 

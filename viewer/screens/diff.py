@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 
@@ -34,14 +33,12 @@ from viewer.edits.words import counts, did, notes, shown_name
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.text_rows import TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
 
 if TYPE_CHECKING:
     from schemas.session import Session
@@ -67,7 +64,6 @@ class DiffScreen(RowListScreen):
     """
 
     TABLE = "diff"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("diff")]
     AUTO_FOCUS = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
     DEFAULT_CSS = """
@@ -105,7 +101,6 @@ class DiffScreen(RowListScreen):
         self._pane.can_focus = False
 
     def compose(self) -> ComposeResult:
-        """Title, files with their edits, diff, keys."""
         yield self._bar
         with Container(id="content"):
             yield self._list
@@ -113,7 +108,6 @@ class DiffScreen(RowListScreen):
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        """Begin to read."""
         self.run_worker(self._bring(True))
         self._grow()
         self.set_interval(0.3, self._say_how_far)
@@ -311,7 +305,6 @@ class DiffScreen(RowListScreen):
 
     @on(TextRows.Chosen)
     def action_open(self) -> None:
-        """Go to the edit in the transcript, of a file to its first one."""
         file, one = self._subject
         first = one or next(iter(file.happened if file else ()), None)
         if first is None or not first.place:
@@ -336,7 +329,6 @@ class DiffScreen(RowListScreen):
             self.run_worker(self._bring(not self._whole))
 
     def action_scroll(self, pages: float) -> None:
-        """Scroll the diff."""
         self._sought = None
         self._pane.scroll_relative(y=round(pages * max(1, self._pane.size.height - 1)), animate=False)
 
@@ -350,7 +342,6 @@ class DiffScreen(RowListScreen):
         return text, "\n".join(said)
 
     def action_copy(self, as_it_is: bool) -> None:
-        """Copy the patch, secrets replaced or as it is."""
         from viewer.transcript.clipboard import put_on_clipboard, redacted_text
 
         text, lacks = self._patch()
@@ -361,7 +352,6 @@ class DiffScreen(RowListScreen):
             program(self).say("\n".join(said))
 
     def action_write(self) -> None:
-        """Write the patch to a file."""
         text, lacks = self._patch()
         if text:
             program(self).write_file("Write the patch", "session.patch", text.encode("utf-8", "replace"), note=lacks)

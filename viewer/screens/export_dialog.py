@@ -12,7 +12,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Click
+from textual.events import Blur, Click, Focus
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
@@ -66,7 +66,6 @@ class Choices(Widget, can_focus=True):
         return places
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The lines that the choices need."""
         return self._places(width)[-1][1] + 1
 
     def render(self) -> Content:
@@ -94,18 +93,14 @@ class Choices(Widget, can_focus=True):
         self.post_message(self.Changed())
 
     def on_click(self, event: Click) -> None:
-        """Choose what was clicked."""
         for at, (column, line) in enumerate(self._places(self.content_size.width)):
             if line == event.y and column <= event.x < column + len(self._names[at]) + 2:
                 self._at = at
                 self.action_choose()
 
-    def on_focus(self) -> None:
-        """Show where one is."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """Show it no longer."""
+    @on(Focus)
+    @on(Blur)
+    def _show_where(self) -> None:
         self.refresh()
 
 
@@ -138,7 +133,6 @@ class ExportScreen(Dialog[Order]):
         self._session, self._places, self._suggested = session, places, ""
 
     def compose_body(self) -> ComposeResult:
-        """Make a line for each question, and one for the answer."""
         yield Choices("scope", "scope", (*self._places, "session"), ("session",))
         yield Input(self._places.get("range", ""), id="range", compact=True, select_on_focus=False)
         yield Choices("form", "format", READ, READ[:1])

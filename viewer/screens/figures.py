@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from schemas.session import Change, Session
+from schemas.session import Session
 from viewer.screens.background import aside
 from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
@@ -78,10 +78,9 @@ class Figures:
         await self._view.in_slices(self.family.run(self._view.session))
         self.due = True
 
-    def changed(self, changes: Iterable[Change]) -> None:
-        """Price what changed in the session again."""
-        exchanges, count = self._view.session.messages.exchange, len(self._view.session.messages)
-        self._costs.changed({exchanges[c.message] for c in changes if 0 <= c.message < count})
+    def changed(self, exchanges: set[int]) -> None:
+        """Price exchanges again, in which something changed."""
+        self._costs.changed(exchanges)
         self._costs_due.set()
 
     def begin(self, session: Session) -> None:

@@ -10,11 +10,10 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Condition, Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
@@ -25,7 +24,6 @@ from renderers.facts import plural
 from viewer.index.find import Answer, Find
 from viewer.index.library import uncollected
 from viewer.index.query import Query, parse
-from viewer.screens.config_keys import bindings
 from viewer.screens.filter import Filter
 from viewer.screens.program import program
 from viewer.widgets.chrome import FacetLine, KeyFooter, StatusBar
@@ -172,7 +170,6 @@ class FindScreen(RowListScreen):
     CSS_PATH = "browser.tcss"
     TABLE = "find"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("find")]
 
     def __init__(
         self,
@@ -208,7 +205,6 @@ class FindScreen(RowListScreen):
         self._remark = Static("", id="remark", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Title, query, hits, keys."""
         yield self._bar
         with Horizontal(id="filter-line"):
             yield Static("/", id="slash", markup=False)
@@ -226,7 +222,6 @@ class FindScreen(RowListScreen):
         self.set_interval(_AGAIN_SECONDS, self._ask_again)
 
     def on_unmount(self) -> None:
-        """Let the thread end."""
         self._asker.close()
 
     def _focus_box(self) -> None:
@@ -272,7 +267,6 @@ class FindScreen(RowListScreen):
         self._asker.ask(Query() if query.problem else query, filling=self._early)
 
     def on_asker_answered(self, event: Asker.Answered) -> None:
-        """Show an answer."""
         if event.number != self._asker.number:
             return
         answer = event.answer
@@ -286,7 +280,6 @@ class FindScreen(RowListScreen):
             self.action_open()
 
     def on_asker_drawn(self, event: Asker.Drawn) -> None:
-        """Show lines."""
         if event.number == self._asker.number:
             self._hits.take(event.lines)
             if self._opens:
@@ -356,7 +349,6 @@ class FindScreen(RowListScreen):
             self.app.push_screen(DiffScreen(group.parent or group.path, place))
 
     def action_copy_address(self) -> None:
-        """Copy the address of the hit under the cursor."""
         from viewer.transcript.clipboard import address_copy, put_on_clipboard
 
         if (current := self._hits.current) is not None:
@@ -365,7 +357,6 @@ class FindScreen(RowListScreen):
             program(self).say(put_on_clipboard(self.app, copy, ""))
 
     def action_narrow(self, facet: str = "agent") -> None:
-        """Choose an agent, a project or a date."""
         from viewer.screens.narrow import NarrowScreen
         from viewer.widgets.list_facets import choices
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
@@ -21,7 +20,7 @@ from textual.widgets import Input, Static
 from schemas.clean import one_line
 from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
-from viewer.screens.config_keys import bindings, effective, key_name
+from viewer.screens.config_keys import Keyed, effective, key_name
 from viewer.screens.filter import Line
 from viewer.screens.program import program
 from viewer.transcript.find import Finder
@@ -41,11 +40,10 @@ _FEW = 20
 """So many messages that changed or came are searched at once."""
 
 
-class FindBox(Line):
+class FindBox(Keyed, Line):
     """The input of what is looked for. The searches before it are behind the arrow keys."""
 
     TABLE = "words"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(TABLE)]
     history: ClassVar[list[str]] = []
     """Searches of any session, the last one last, for as long as the program runs."""
 
@@ -78,7 +76,6 @@ class FindBox(Line):
             self.cursor_position = len(self.value)
 
     def action_leave(self) -> None:
-        """End the search."""
         self.post_message(FindBar.Ended())
 
 
@@ -106,7 +103,6 @@ class FindBar(Horizontal):
         """The search; None until something was typed."""
 
     def compose(self) -> ComposeResult:
-        """The line."""
         yield Static("/", id="find-mark", markup=False)
         yield FindBox(id="find")
         yield Static("", id="find-count", markup=False)

@@ -45,7 +45,7 @@ class ImageScreen(Screen[None]):
     """The images `parts`; `name` names the files that they are written to."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,escape,i,enter", "back", show=False),
+        Binding("q,escape,i,enter", "dismiss", show=False),
         Binding("n,right,space", "turn(1)", show=False),
         Binding("N,left,b", "turn(-1)", show=False),
         Binding("e,s", "write", show=False),
@@ -69,14 +69,12 @@ class ImageScreen(Screen[None]):
         return time.monotonic() >= self._deaf_until
 
     def compose(self) -> ComposeResult:
-        """Title with what it is, picture, keys."""
         yield TitleBar()
         yield Container(id="picture")
         more = "n next   " if len(self._parts) > 1 else ""
         yield Static(f"{more}e writes it to a file   q back", id="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Show the first."""
         self._show()
 
     @work(exclusive=True)
@@ -136,10 +134,6 @@ class ImageScreen(Screen[None]):
         suffix = f".{picture.kind}" if picture else mimetypes.guess_extension(part.media_type or "") or ".bin"
         name = f"{self._name}-{self._at + 1}{suffix}"
         program(self).write_file("Write the image", name, data)
-
-    def action_back(self) -> None:
-        """Go back to the transcript."""
-        self.dismiss()
 
 
 def _said(text: str) -> Widget:

@@ -51,7 +51,6 @@ class NarrowScreen(Dialog["Choice"]):
         self._fitting: list[Choice] = []
 
     def compose_body(self) -> ComposeResult:
-        """A line to type in, and the choices."""
         yield Input(placeholder="type to filter", compact=True)
         options = OptionList(markup=False, compact=True)
         options.can_focus = False  # what is typed goes to the line above

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from textual.containers import Vertical
 
-from schemas.session import Change
 from viewer.edits.counts import EditCounts
 from viewer.screens.background import aside
 from viewer.screens.figures import Figures
@@ -62,7 +61,7 @@ class SessionOutline(Vertical):
 
     def _shown(self) -> OutlinePane:
         if self._beside is None:
-            self._beside = self._make(self._leave)
+            self._beside = self._make()
             self.mount(self._beside)
         return self._beside
 
@@ -75,17 +74,15 @@ class SessionOutline(Vertical):
         """Let a person choose an exchange: from the one beside the text, else in a dialog."""
         from viewer.screens.outline_pane import OutlineScreen
 
-        if self.display:
-            self._shown().enter()
-            return
-
         def take(exchange: int | None) -> None:
             self._panes.remove(pane)
-            if exchange is not None:
-                self._go(exchange)
+            self._leave(exchange)
 
-        pane = self._make(lambda exchange: None)
-        self.app.push_screen(OutlineScreen(pane), take)
+        if self.display:
+            self._shown().enter()
+        else:
+            pane = self._make()
+            self.app.push_screen(OutlineScreen(pane), take)
 
     def toggle(self) -> None:
         """Show it beside the text or not, from now on."""
@@ -93,11 +90,10 @@ class SessionOutline(Vertical):
         self._kept["outline"] = self.screen.has_class(OPEN)
         self.screen.set_focus(self._view)
 
-    def _make(self, done: Callable[[int | None], None]) -> OutlinePane:
-        from viewer.screens.outline_pane import OutlinePane
-        from viewer.widgets.outline import Outline
+    def _make(self) -> OutlinePane:
+        from viewer.screens.outline_pane import Outline, OutlinePane
 
-        pane = OutlinePane(Outline(self._view.session, self._here, self._edits, self._figures.cost_of, done))
+        pane = OutlinePane(Outline(self._view.session, self._here, self._edits, self._figures.cost_of, self._leave))
         self._panes.append(pane)
         return pane
 
@@ -111,12 +107,9 @@ class SessionOutline(Vertical):
         for pane in self._panes:
             pane.outline.follow(self._here)
 
-    def changed(self, changes: Iterable[Change]) -> None:
-        """Show what came, and what changed."""
-        of = self._view.session.messages.exchange
-        messages = [change.message for change in changes if 0 <= change.message < len(of)]
+    def changed(self, messages: list[int], exchanges: set[int]) -> None:
+        """Show what came and what changed: these messages, of these exchanges."""
         self._edits.changed(messages)
-        exchanges = {of[message] for message in messages}
         for pane in self._panes:
             pane.outline.grow({*exchanges})
             pane.show()

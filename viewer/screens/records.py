@@ -55,7 +55,7 @@ class LookupScreen(Dialog[None]):
     """Rows to read: `make(width)` draws them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,x,w,enter", "close", show=False),
+        Binding("q,x,w,enter", "dismiss", show=False),
         Binding("y", "copy(False)", show=False),
         Binding("c", "copy(True)", show=False),
         *SCROLL_KEYS,
@@ -68,7 +68,6 @@ class LookupScreen(Dialog[None]):
         self.make = make
 
     def compose_body(self) -> ComposeResult:
-        """The rows."""
         yield RowsPane(self.make, id="lookup")
 
     def renew(self, make: Callable[[int], list[Row]] | None = None) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
+
+from textual.screen import Screen
 
 from viewer.screens.app import TurnlogApp
 from viewer.screens.config_keys import config_path, read_config
 from viewer.screens.state import State, state_path
 
 if TYPE_CHECKING:
-    from viewer.edits.trace import Origin, TracedLine
     from viewer.follow.pipe import Spool
     from viewer.index.library import Library
     from viewer.index.summary import Summary
+    from viewer.screens.program import Opening
 
 
 def run_browser(library: Library, start_directory: Path, known: list[Summary] | None = None, word: str = "") -> None:
@@ -26,48 +28,27 @@ def run_browser(library: Library, start_directory: Path, known: list[Summary] | 
     from viewer.screens.browser import BrowserScreen
 
     app = TurnlogApp(read_config(config_path()), state=State(None if word else state_path()))
-    app.start_with(BrowserScreen(library, start_directory, known=known, word=word, kept=app.state.list))
-    _run(app)
+    _run(app, BrowserScreen(library, start_directory, known=known, word=word, kept=app.state.list))
 
 
-def run_transcript(path: Path, follow: bool = False, *, loose: bool = False, place: str = "") -> None:
-    """Show one session until the person leaves; `follow`, `loose` and `place` are TranscriptScreen's.
+def run_transcript(path: Path, **how: Unpack[Opening]) -> None:
+    """Show one session until the person leaves.
 
     Raises OpenError for what is no session, and ConfigError.
     """
     from schemas.opening import OpenError
-    from viewer.follow.follower import Follower
     from viewer.screens.transcript import TranscriptScreen
 
-    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
-    follower = Follower(path, from_end=follow and not place, wait=follow)
-    screen = TranscriptScreen(follower, follow, loose, place=place, kept=app.state.of_session(path))
-    if not follow and (reason := screen.shows_nothing()):
+    app = _app()
+    screen = TranscriptScreen.of(path, app.state, **how)
+    if not how.get("follow") and (reason := screen.shows_nothing()):
         raise OpenError(path, reason)
-    app.start_with(screen)
-    _run(app)
+    _run(app, screen)
 
 
-def run_trace(name: str, lines: list[TracedLine], addresses: dict[Origin, str]) -> None:
-    """Show the traced lines of a file until the person leaves. Raises ConfigError."""
-    from viewer.screens.trace import TraceScreen
-
-    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
-    app.start_with(TraceScreen(name, lines, addresses))
-    _run(app)
-
-
-def run_watch(*, bell: bool = False, notify: bool = False, command: str = "") -> None:
-    """Show the sessions that run until the person leaves; the options are those of `Notices`.
-
-    Raises CallError for a command that cannot be run, and ConfigError.
-    """
-    from viewer.screens.watch import WatchScreen
-    from viewer.watch.tiles import Watch
-
-    app = TurnlogApp(read_config(config_path()), state=State(state_path()))
-    app.start_with(WatchScreen(Watch(), bell=bell, notify=notify, command=command))
-    _run(app)
+def run_screen(screen: Screen[None]) -> None:
+    """Show a screen until the person leaves. Raises ConfigError."""
+    _run(_app(), screen)
 
 
 def run_stream(spool: Spool, follow: bool | None = None) -> bool:
@@ -79,14 +60,17 @@ def run_stream(spool: Spool, follow: bool | None = None) -> bool:
     from viewer.follow.pipe import StreamFollower
     from viewer.screens.transcript import TranscriptScreen
 
-    app = TurnlogApp(read_config(config_path()), spool)
-    follower = StreamFollower(spool)
-    app.start_with(TranscriptScreen(follower, follower.is_stream if follow is None else follow, stream=follower))
-    _run(app)
+    app, follower = _app(spool), StreamFollower(spool)
+    _run(app, TranscriptScreen(follower, stream=follower, follow=follower.is_stream if follow is None else follow))
     return app.drain
 
 
-def _run(app: TurnlogApp) -> None:
+def _app(spool: Spool | None = None) -> TurnlogApp:
+    return TurnlogApp(read_config(config_path()), spool, State(state_path()))
+
+
+def _run(app: TurnlogApp, screen: Screen[None]) -> None:
+    app.start_with(screen)
     if sys.platform == "win32":
         app.run()
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from schemas.clean import one_line
@@ -19,19 +18,10 @@ if TYPE_CHECKING:
 
 
 class Subagents:
-    """Opens subagents, by `open_within` those within the session's file. `above` names the sessions of which this one
-    is itself a subagent.
-    """
+    """Opens subagents. `above` names the sessions of which this one is itself a subagent."""
 
-    def __init__(
-        self,
-        view: TranscriptView,
-        follower: Follower | Within,
-        above: str,
-        open_within: Callable[[Within, bool, str], None],
-    ) -> None:
+    def __init__(self, view: TranscriptView, follower: Follower | Within, above: str) -> None:
         self._view, self._follower, self._above = view, follower, above
-        self._open_within = open_within
 
     @property
     def way(self) -> str:
@@ -45,14 +35,15 @@ class Subagents:
         messages, block = self._view.session.messages, self._view.cursor.block
         return block < len(messages) and messages.has(block, Flag.SUBAGENT)
 
-    def open_here(self) -> str:
-        """Open the one that the call under the cursor started; return why there is none to open."""
+    def open_here(self) -> None:
+        """Open the one that the call under the cursor started; say why there is none to open."""
         session, block = self._view.session, self._view.cursor.block
-        if not self.is_here:
+        if self.is_here:
+            wanted = (tool := session.message(block).tool) and tool.subagent
+            self.open(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
+        else:
             others = " No call started those that the palette names." if self.uncalled() else ""
-            return f"The block under the cursor started no subagent.{others}"
-        wanted = (tool := session.message(block).tool) and tool.subagent
-        return self.open(next((s for s in session.subagents if s.tool_use == block or s.id == wanted), None))
+            program(self._view).say(f"The block under the cursor started no subagent.{others}")
 
     def uncalled(self) -> list[Subagent]:
         """The subagents that no call leads to, such as the other sessions of a Toolpath document: of these helpers too,
@@ -67,18 +58,19 @@ class Subagents:
         called = {tool.subagent for i in starts if (tool := session.message(i).tool) is not None}
         return [s for s in unlinked if s.id not in called]
 
-    def open(self, found: Subagent | None) -> str:
-        """Show a subagent's session above this one; return why that cannot be."""
+    def open(self, found: Subagent | None) -> None:
+        """Show a subagent's session above this one; say why that cannot be."""
         if found is None or (found.path is None and found.session is None):
-            return "The subagent's own transcript was not found beside this session."
+            program(self._view).say("The subagent's own transcript was not found beside this session.")
+            return
         follow, above = self._follows(found), self._trail(found)
         if found.path is not None:
             program(self._view).open_session(found.path, follow=follow, above=above)
         elif found.session is not None:
             from viewer.follow.follower import Within
 
-            self._open_within(Within(found, found.session, self._follower), follow, above)
-        return ""
+            within = Within(found, found.session, self._follower)
+            program(self._view).open_session(within, follow=follow, above=above)
 
     def _follows(self, subagent: Subagent) -> bool:
         """Tell whether a subagent is followed when it is opened: as this session is, or because it runs."""

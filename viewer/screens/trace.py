@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.events import Resize
 
@@ -15,13 +14,11 @@ from renderers.terminal.markdown import prose_rows
 from renderers.terminal.rows import Row, expand_tabs
 from schemas.clean import one_line
 from viewer.edits.words import UNTRACED, git_words, origin_words
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
 from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.text_rows import TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
 
 if TYPE_CHECKING:
     from viewer.edits.trace import Origin, TracedLine
@@ -34,7 +31,6 @@ class TraceScreen(RowListScreen):
     """The lines of the file `name`; `addresses` are those of their origins, as TARGET takes them."""
 
     TABLE = "why"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     TraceScreen > RowsPane { height: 5; max-height: 30%; padding: 0 1; background: $surface; }
@@ -53,7 +49,6 @@ class TraceScreen(RowListScreen):
         """Which of several edits is shown, and opened."""
 
     def compose(self) -> ComposeResult:
-        """Title, lines, what is known of the one under the cursor, keys."""
         yield self._bar
         yield self._list
         yield self._pane
@@ -111,7 +106,6 @@ class TraceScreen(RowListScreen):
             program(self).open_session(origin.path, place=origin.edit.place)
 
     def action_next_edit(self) -> None:
-        """Show the next of the edits from which the line may be."""
         self._chosen += 1
         self._pane.remake()
 

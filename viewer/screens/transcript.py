@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key, Resize
@@ -28,17 +26,15 @@ from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
 from viewer.screens.background import aside
-from viewer.screens.config_keys import actions_by_key, bindings
+from viewer.screens.config_keys import Keyed, actions_by_key
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
 from viewer.screens.program import back, program
 from viewer.screens.subagents import Subagents
-from viewer.transcript.folds import LEVELS, Folds
-from viewer.transcript.prefetch import prefetch
-from viewer.transcript.prompt_line import PromptLine
+from viewer.transcript.folds import LEVELS
 from viewer.transcript.replacing import replace_session
-from viewer.transcript.status import name_line, running_exchange, state_line
+from viewer.transcript.status import PromptLine, name_line, running_exchange, state_line
 from viewer.transcript.view import QUIET, TranscriptView
 from viewer.widgets.chrome import KeyFooter, StatusBar, TitleBar
 
@@ -47,13 +43,14 @@ if TYPE_CHECKING:
 
     from textual.worker import WorkType
 
-    from schemas.session import Subagent
     from viewer.follow.family import Succession
     from viewer.follow.follower import Within
     from viewer.follow.pipe import StreamFollower
     from viewer.screens.copies import Copies
     from viewer.screens.doing import Doing
     from viewer.screens.find_bar import FindBar
+    from viewer.screens.program import Opening
+    from viewer.screens.state import State
 
 _FIRST = 0.03
 """Seconds to read before the first picture."""
@@ -76,20 +73,12 @@ _REST = 3.0
 """Seconds without a move after which where one is is kept."""
 
 
-class TranscriptScreen(Screen[None]):
-    """One session: a view of it with its figures below and, once it is asked for, a find bar.
-
-    `follow` begins at its end and keeps to it, and goes on with the session that takes its place; with `loose`, with
-    any that begins in this directory when this one has gone quiet. `stream` is the follower once more where it follows
-    standard input, which ends. `place` is where it opens (renderers/places.py), `words` are looked for from there on.
-    `above` names the sessions of which this one is a subagent. `kept` is what OpeningPlace keeps of it. With
-    `outline` the list of exchanges is there to begin with.
+class TranscriptScreen(Keyed, Screen[None]):
+    """One session: a view of it with its figures below and, once it is asked for, a find bar. `stream` is the follower
+    once more where it follows standard input, which ends. `kept` is what OpeningPlace keeps of the session.
     """
 
     TABLE = "transcript"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, priority=binding.action == "search") for binding in bindings(TABLE)
-    ]
     AUTO_FOCUS = "TranscriptView"
     DEFAULT_CSS = """
     TranscriptScreen > #title { background: $surface; }
@@ -102,30 +91,25 @@ class TranscriptScreen(Screen[None]):
     def __init__(
         self,
         follower: Follower | Within,
-        follow: bool = False,
-        loose: bool = False,
-        stream: StreamFollower | None = None,
         *,
-        place: str = "",
-        words: str = "",
-        above: str = "",
+        stream: StreamFollower | None = None,
         kept: dict[str, Any] | None = None,
-        outline: bool = False,
+        **how: Unpack[Opening],
     ) -> None:
         super().__init__()
-        follow = follow and not place
+        place = how.get("place", "")
         self._follower = follower
         self._stream = stream
-        self._words, self._begins_with_outline = words, outline
+        self._words, self._begins_with_outline = how.get("words", ""), how.get("outline", False)
         self._read_first(_MANY if place else _SCREENFUL)
         self._shown = Seen(follower.session)
-        self._view = TranscriptView(follower.session, at_end=follow, id="transcript")
+        self._view = TranscriptView(follower.session, at_end=how.get("follow", False) and not place, id="transcript")
         self._prompt = PromptLine(self._view, id="prompt")
         self._status, self._keys = StatusBar(id="status"), KeyFooter(id="keys")
         self._figures = Figures(self._view, follower, self._status)
-        self.subagents = Subagents(self._view, follower, above, self._open_within)
+        self.subagents = Subagents(self._view, follower, how.get("above", ""))
         self._find: FindBar | None = None
-        self._loose = loose
+        self._loose = how.get("loose", False)
         self._succession: Succession | None = None
         self._next: Path | None = None
         """The session that took this one's place."""
@@ -143,6 +127,15 @@ class TranscriptScreen(Screen[None]):
         """Seconds that it took to show the last changes: a long text that grows is made anew each time."""
         self._live = False
         """Whether what comes now is new, and not only being read for the first time."""
+
+    @classmethod
+    def of(cls, source: Path | Within, state: State, **how: Unpack[Opening]) -> Self:
+        """The screen of the session in a file, or within that of its parent. Raises OpenError or OSError."""
+        if not isinstance(source, Path):
+            return cls(source, **how)
+        follow = how.get("follow", False)
+        follower = Follower(source, from_end=follow and not how.get("place"), wait=follow)
+        return cls(follower, kept=state.of_session(source), **how)
 
     @property
     def session(self) -> Session:
@@ -190,7 +183,6 @@ class TranscriptScreen(Screen[None]):
         return "" if self.session.messages else self._follower.trouble
 
     def compose(self) -> ComposeResult:
-        """Title, prompt, transcript, search, status, keys."""
         yield TitleBar(id="title")
         yield self._prompt
         # A subagent's session is mostly one exchange.
@@ -212,7 +204,6 @@ class TranscriptScreen(Screen[None]):
         self._outline.styles.width = sorted((*_OUTLINE, self.app.size.width - _TEXT))[1]
 
     def on_mount(self) -> None:
-        """Begin to read."""
         self._show_facts()
         self._figures.show()
         self.call_after_refresh(self._begin)
@@ -363,8 +354,11 @@ class TranscriptScreen(Screen[None]):
         if is_new:
             self._replace(session, changes)
         else:
-            self._figures.changed(changes)  # before headers are drawn
-            self._outline.changed(changes)
+            of = session.messages.exchange
+            messages = [change.message for change in changes if 0 <= change.message < len(of)]
+            exchanges = {of[message] for message in messages}
+            self._figures.changed(exchanges)  # before headers are drawn
+            self._outline.changed(messages, exchanges)
         updated = [change.message for change in changes if change.op is Op.UPDATED]
         appended = [change.message for change in changes if change.op is Op.APPENDED]
         if self._find is not None:
@@ -404,7 +398,7 @@ class TranscriptScreen(Screen[None]):
             await self._stirred.wait()
             self._stirred.clear()
             await asyncio.sleep(_IDLE)
-            for _ in prefetch(self._view):
+            for _ in self._view.draw_ahead():
                 await asyncio.sleep(0)
                 if self._stirred.is_set():
                     break
@@ -495,24 +489,18 @@ class TranscriptScreen(Screen[None]):
 
     # -- moving ----------------------------------------------------------------------------------------------------
 
-    def action_line(self, step: int) -> None:
-        """A line down (or up)."""
-        self._view.move_cursor(step)
+    def action_go(self, how: str, *by: int) -> None:
+        """Move in the view, or fold what is under its cursor, by one of its methods."""
+        getattr(self._view, how)(*by)
 
-    def action_page(self, step: int) -> None:
-        """A page down (or up); one line of the old page stays."""
-        self._view.scroll_rows(step * max(1, self._view.height_of_page - 1))
-
-    def action_half(self, step: int) -> None:
-        """Half a page down (or up)."""
-        self._view.scroll_rows(step * max(1, self._view.height_of_page // 2))
+    def action_fold_all(self, how: str, *by: int) -> None:
+        """Change the folds of all messages by one of their methods."""
+        self._view.fold_all(how, *by)
 
     def action_top(self) -> None:
-        """Go to the start."""
         self._jumps.leap("start", self._view.go_start)
 
     def action_bottom(self) -> None:
-        """Go to the end; a session that is being written is followed from there."""
         self._jumps.leap("end", self._view.go_end)
         self._view.following = True
         self._show_facts()
@@ -532,7 +520,6 @@ class TranscriptScreen(Screen[None]):
         done.set()
 
     def action_return(self, step: int) -> None:
-        """Go back to where the last jump began, or forward again."""
         if not self._jumps.back(step):
             self._say(f"There is no jump to go {'back from' if step < 0 else 'forward to'}.")
 
@@ -542,7 +529,6 @@ class TranscriptScreen(Screen[None]):
         self._show_position()
 
     def action_first_unread(self) -> None:
-        """Go to the first message that is new."""
         unread = self._view.unread
         if unread is None:
             self._say("Nothing new has come since you opened this.")
@@ -580,7 +566,6 @@ class TranscriptScreen(Screen[None]):
         return self._find
 
     def action_search_again(self, step: int) -> None:
-        """The next (or previous) hit."""
         if self._find is None or not self._find.again(step):
             self._say("Nothing is looked for; / begins a search.")
 
@@ -591,58 +576,18 @@ class TranscriptScreen(Screen[None]):
             self._find = None
             self.set_focus(self._view)
 
-    # -- folding ---------------------------------------------------------------------------------------------------
-
-    def action_fold(self) -> None:
-        """Fold or unfold the block under the cursor."""
-        self._view.fold_here()
-
-    def action_shift_level(self, step: int) -> None:
-        """Unfold a level for all, or fold one."""
-        self._view.set_level(self._view.folds.level + step)
-
-    def action_level(self, level: int) -> None:
-        """Go straight to a level."""
-        self._view.set_level(level)
-
-    def action_fold_thinking(self) -> None:
-        """All thinking."""
-        self._view.fold_all(Folds.toggle_thinking)
-
-    def action_fold_output(self) -> None:
-        """All tool output."""
-        self._view.fold_all(Folds.toggle_output)
-
     # -- copying and looking things up -----------------------------------------------------------------------------
 
-    def action_copy_block(self) -> None:
-        """Copy the block under the cursor, or what is selected."""
-        if selected := self.get_selected_text():
-            self._copies.selection(selected)
-            self.clear_selection()
-        elif self._has_cursor():
-            self._copies.block()
-
-    def action_copy_exchange(self) -> None:
-        """Copy the exchange as Markdown: prompt, answers, a line a tool use."""
-        if self._has_cursor():
-            self._copies.exchange(self._exchange_name(self.session.messages.exchange[self._view.cursor.block]))
-
-    def action_copy_address(self) -> None:
-        """Copy the address of the block under the cursor."""
-        if self._has_cursor():
-            self._copies.address()
-
-    def action_copy_as_it_is(self) -> None:
-        """Copy what was copied last once more, with its secrets."""
-        if not self._copies.again():
-            self._say("Nothing was copied yet.")
+    def action_copy(self, what: str) -> None:
+        """Copy what is under the cursor, or was copied last, by one of the methods of Copies."""
+        if what == "as_it_is" or self._has_cursor():
+            getattr(self._copies, what)()
 
     @cached_property
     def _copies(self) -> Copies:
         from viewer.screens.copies import Copies
 
-        return Copies(self._view)
+        return Copies(self._view, self._exchange_name)
 
     def _exchange_name(self, index: int) -> str:
         """Name an exchange: `exchange 3`, or what it is where it has no number."""
@@ -658,14 +603,12 @@ class TranscriptScreen(Screen[None]):
         return self._view.cursor.block < len(self.session.messages)
 
     def action_raw(self) -> None:
-        """The records behind the block."""
         from viewer.screens.records import raw_screen
 
         if self._has_cursor():
             self.app.push_screen(raw_screen(self.session, self._view.cursor.block))
 
     def action_why(self) -> None:
-        """Show where the token figure comes from."""
         if self._has_cursor():
             self.app.push_screen(self._figures.why(self._view.cursor.block))
 
@@ -678,7 +621,6 @@ class TranscriptScreen(Screen[None]):
         self.app.push_screen(DiffScreen(self.session.path, place, self._go_to_place, within))
 
     def action_image(self) -> None:
-        """Show the images of the block under the cursor."""
         from renderers.names import export_tail
         from viewer.screens.image import ImageScreen
 
@@ -695,23 +637,13 @@ class TranscriptScreen(Screen[None]):
             self._jumps.leap("place", partial(self._view.open_at, found[1]))
 
     def action_subagent(self) -> None:
-        """Open the subagent that the call under the cursor started."""
-        self._say(self.subagents.open_here())
-
-    def open_subagent(self, subagent: Subagent) -> None:
-        """Show a subagent's session above this one."""
-        self._say(self.subagents.open(subagent))
-
-    def _open_within(self, within: Within, follow: bool, above: str) -> None:
-        self.app.push_screen(TranscriptScreen(within, follow, above=above))
+        self.subagents.open_here()
 
     def action_outline(self) -> None:
-        """Choose an exchange to go to."""
         if self.session.exchanges and self._has_cursor():
             self._outline.ask()
 
     def action_outline_beside(self) -> None:
-        """Show the exchanges beside the text, or not."""
         self._outline.toggle()
 
     def _go_exchange(self, exchange: int) -> None:
@@ -719,19 +651,15 @@ class TranscriptScreen(Screen[None]):
             self._jumps.leap("outline", partial(self._view.go_to, self.session.exchanges[exchange].start))
 
     def action_export(self) -> None:
-        """Ask what of the session to write, and where to."""
-        program(self).action_export_session(self.session, self._view.cursor.block)
+        program(self).export_session(self.session, self._view.cursor.block)
 
     def action_save(self) -> None:
-        """Write what came on standard input to a file."""
-        program(self).action_save_stream(self.session)
+        program(self).save_stream(self.session)
 
     def action_resume(self) -> None:
-        """Show and copy the command that resumes it."""
-        program(self).action_resume_session(self.session)
+        program(self).resume_session(self.session)
 
     async def action_back(self) -> None:
-        """Back to the list, or to the session below; leave where there is none."""
         await back(self)
 
     def action_end_search(self) -> None:

@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -20,7 +19,6 @@ from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
 from viewer.screens.background import aside
-from viewer.screens.config_keys import bindings
 from viewer.screens.program import program
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
@@ -48,7 +46,6 @@ class WatchScreen(RowListScreen):
     """The tiles of `watch`, which looks in a thread: looking through 100,000 sessions takes longer than a key may."""
 
     TABLE = "watch"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("watch")]
 
     def __init__(
         self,
@@ -74,23 +71,20 @@ class WatchScreen(RowListScreen):
         self._news = asyncio.Event()
 
     def compose(self) -> ComposeResult:
-        """Counts and sums, the tiles, keys."""
         yield self._bar
         yield self._list
         yield self._empty
         yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
-        """Begin to look."""
         self._show()
         self.set_focus(None)
         self.set_interval(_TICK, self._list.tick)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        work: tuple[WorkType[None], ...] = self._look, self._take
-        for one in work:
-            self.run_worker(one)
+        for work in self._look, self._take:
+            self.run_worker(cast("WorkType[None]", work))
 
     def on_unmount(self) -> None:
         """Let the thread end."""
@@ -161,11 +155,9 @@ class WatchScreen(RowListScreen):
 
     @on(TileList.Chosen)
     def action_open(self) -> None:
-        """Open the transcript of the session or subagent under the cursor, and follow it."""
         self._open()
 
     def action_outline(self) -> None:
-        """The same, with the list of its exchanges."""
         self._open(outline=True)
 
     def _open(self, *, outline: bool = False) -> None:
@@ -175,17 +167,14 @@ class WatchScreen(RowListScreen):
             program(self).open_session(chosen[1], follow=True, above=above, outline=outline)
 
     def action_subagents(self) -> None:
-        """Show all subagents of the session under the cursor, or its first ones."""
         if not self._list.toggle_helpers():
             program(self).say("No subagent of this session runs.")
 
     def action_next_waiting(self) -> None:
-        """Go to the next session that waits."""
         if not self._list.go_waiting():
             program(self).say("None waits for you.")
 
     def action_notices(self) -> None:
-        """Begin or stop to notify a person of sessions that begin to wait."""
         notices = self._notices
         notices.bell = notices.notify = not (notices.bell or notices.notify)
         how = "A bell and a notification say" if notices.notify else "Nothing says"

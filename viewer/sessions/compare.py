@@ -7,25 +7,22 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from renderers.facts import format_count, format_seconds, iso_time, local_time, plural, short_model
 from renderers.places import exchange_names
 from schemas.clean import one_line
-from schemas.costs.responses import Tally, each_once, family, tally
+from schemas.costs.prices import Prices
+from schemas.costs.responses import Response, Tally, each_once, family, tally
 from schemas.message import Flag, Kind
 from schemas.opening import read_session
-from schemas.paths import address_json
+from schemas.paths import session_json
 from schemas.provider import Problem
 from schemas.session import Session
 from viewer.edits.session import changes_of
 from viewer.sessions.selection import begun_in, exchanges_at, is_begun
+from viewer.sessions.targets import Target
 from viewer.usage.sums import cost_cell
-
-if TYPE_CHECKING:
-    from schemas.costs.prices import Prices
-    from schemas.costs.responses import Response
-    from viewer.sessions.targets import Target
 
 _TOOLS = ("read", "search", "write", "shell", "task", "other")
 _FILES = 20
@@ -81,9 +78,7 @@ class Side:
         """The side as an answer has it."""
         session, own = self.session, self.own.to_json()
         return {
-            "provider": session.provider,
-            "id": session.id,
-            **address_json(session.path),
+            **session_json(session.provider, session.id, session.path),
             "title": session.title,
             "models": [model for model in session.models if model],
             "begunAt": None if self.begun is None else iso_time(self.begun),

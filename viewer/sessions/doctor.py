@@ -12,25 +12,22 @@ import sys
 from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schemas import __version__
 from schemas.clean import one_line
-from schemas.folders import reason_of
+from schemas.folders import bytes_in, reason_of
 from schemas.interchange.registry import readers
 from schemas.paths import source_of
-from schemas.provider import Retention
+from schemas.provider import Environment, Provider, Retention
 from schemas.providers import each_provider, providers
 from schemas.troubles import guarded
 from viewer.index.database import size_of
+from viewer.index.library import Library
+from viewer.index.summary import Summary
 from viewer.output import short_path
 from viewer.sessions.discover import Place, environment
 from viewer.transcript.clipboard import clipboard_way
-
-if TYPE_CHECKING:
-    from schemas.provider import Environment, Provider
-    from viewer.index.library import Library
-    from viewer.index.summary import Summary
 
 _WATCH_LIMITS = ("max_user_watches", "max_user_instances", "max_queued_events")
 _LIBRARIES = ("textual", "rich", "orjson", "watchfiles", "markdown-it-py")
@@ -135,14 +132,8 @@ def _libraries() -> dict[str, str | None]:
 
 def _watch_limits() -> dict[str, int | None]:
     """Linux's limits on watching files; where they are used up, following falls back to looking."""
-    limits: dict[str, int | None] = {}
-    for name in _WATCH_LIMITS:
-        path = Path("/proc/sys/fs/inotify", name)
-        try:
-            limits[name] = int(path.read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            limits[name] = None
-    return limits
+    told = {name: bytes_in(Path("/proc/sys/fs/inotify", name)).strip() for name in _WATCH_LIMITS}
+    return {name: int(limit) if limit.isdigit() else None for name, limit in told.items()}
 
 
 def _terminal() -> dict[str, Any]:
@@ -169,9 +160,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def _colours() -> str:
-    """Return the number of colours that its variables promise, whether or not standard output is the terminal right
-    now.
-    """
+    """Return the number of colours that its variables promise, whether or not standard output is the terminal."""
     term = os.environ.get("TERM", "")
     if os.environ.get("NO_COLOR"):
         return "none (NO_COLOR)"

@@ -58,7 +58,5 @@ def sides_changed(data: str) -> bool:
 
 
 def newest_side(data: str) -> int:
-    """Return the time at which a file or folder beside a session, as `index_file` noted them, was written last; 0 for
-    none.
-    """
+    """Return when a file or folder beside a session, as `index_file` noted them, was written last; 0 for none."""
     return max((file_state(path).mtime_ns for path, *_ in json.loads(data)), default=0)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from schemas.provider import SessionFile
-    from viewer.index.library import Library
+from schemas.provider import SessionFile
+from viewer.index.library import Library
 
 LEAST = 8
 """Characters: what people know of ids, and random ones differ in."""

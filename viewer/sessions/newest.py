@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from viewer.output import progress
 from viewer.sessions.freshness import is_live
 
 if TYPE_CHECKING:
@@ -106,8 +105,7 @@ def _first(
         if best in looked or library.standing(best) is not None:
             return best
         if len(looked) == _LOOKS:
-            with progress("reading sessions") as bar:
-                library.bring_up_to_date(bar)
+            library.bring_up_to_date()
             looked = set(library.found.files)
             ranks = {file: place for file in library.found.files if file.size and (place := rank(file))}
             continue
@@ -138,17 +136,12 @@ def _says_something(path: Path) -> bool:
 
 def _last_time(file: SessionFile) -> float | None:
     """The time of a session's last record; None where none is found."""
+    times: list[float | None] = [None]
     for size in _ENDS:
         start = max(0, file.size - size)
-        last: float | None = None
-
-        def note(session: Session) -> None:
-            nonlocal last
-            last = session.updated
-
-        _read(file.path, note, start=start)
-        if last is not None:
-            return last
+        _read(file.path, lambda session: times.append(session.updated), start=start)  # to its end: that finds nothing
+        if times[-1] is not None:
+            return times[-1]
         if not start:
             break
     return None

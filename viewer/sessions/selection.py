@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderers.facts import plural
-from renderers.places import find_part, no_such_place
+from renderers.places import Part, find_part, no_such_place
+from schemas.costs.responses import Ledger
 from schemas.opening import OpenError, addresses_in, read_session
+from schemas.session import Session, Subagent
 from schemas.troubles import bug
-from viewer.output import CallError, path_text, progress, warn, warn_of
+from viewer.output import CallError, Progress, path_text, warn, warn_of
 from viewer.sessions.freshness import file_state
 from viewer.sessions.targets import Target, Targets, shown
 
 if TYPE_CHECKING:
-    from renderers.places import Part
-    from schemas.costs.responses import Ledger
-    from schemas.session import Session, Subagent
     from viewer.index.library import Library
 
 
@@ -110,8 +109,7 @@ def each_session(
 
 def up_to_date(library: Library) -> Library:
     """An index after it was brought up to date under a bar; folders that could not be looked into are said."""
-    with progress("reading sessions") as bar:
-        library.bring_up_to_date(bar)
+    library.bring_up_to_date()
     warn_of(library.found.problems)
     return library
 
@@ -119,7 +117,7 @@ def up_to_date(library: Library) -> Library:
 @contextmanager
 def opened(path: Path) -> Iterator[Session]:
     """The session at an address for the time of a block, read under a bar."""
-    with progress("reading") as bar:
+    with Progress("reading") as bar:
         session = read_session(path, bar)
     with closing(session):
         yield session

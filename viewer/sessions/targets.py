@@ -18,12 +18,13 @@ from itertools import filterfalse, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from renderers.facts import some
 from renderers.places import split_place
 from schemas.clean import one_line
 from schemas.opening import OpenError, addresses_in, head_of, read_session, recognise
 from schemas.paths import source_of
 from schemas.provider import SessionFile
-from viewer.output import CallError, path_text, progress
+from viewer.output import CallError, path_text
 from viewer.sessions.newest import newest, real_id
 
 if TYPE_CHECKING:
@@ -105,12 +106,10 @@ class Targets:
         inside = [file.path for file in self.found.files if file.path.is_relative_to(place)] or _sessions_in(folder)
         if len(inside) == 1:
             return inside[0]
-        names = ", ".join(path_text(os.path.relpath(path, place)) for path in inside[:_CANDIDATES])
-        more = f" and {len(inside) - _CANDIDATES:,} more" if len(inside) > _CANDIDATES else ""
-        what = (
-            f"a directory with {len(inside):,} sessions: {names}{more}" if inside else "a directory, not a session file"
-        )
-        raise CallError(f"{shown(given)}: {what}")
+        if not inside:
+            raise CallError(f"{shown(given)}: a directory, not a session file")
+        names = some([path_text(os.path.relpath(path, place)) for path in inside], _CANDIDATES)
+        raise CallError(f"{shown(given)}: a directory with {len(inside):,} sessions: {names}")
 
     def latest(self) -> SessionFile | None:
         """The newest session in which anything was said, in the order of lists; None if there is none."""
@@ -121,8 +120,7 @@ class Targets:
         fitting = self._fitting(wanted)
         if not fitting:
             # What the index has not seen yet may have an id that its file's name does not say.
-            with progress("reading sessions") as bar:
-                self.library.bring_up_to_date(bar)
+            self.library.bring_up_to_date()
             self._found = self.library.found
             fitting = self._fitting(wanted) or [
                 (file.id, file) for file in self.found.files if file.id.lower().startswith(wanted)
@@ -138,8 +136,7 @@ class Targets:
         # Two files can hold one id (a copy in an archive, a revert): then only a path tells them apart.
         times = Counter(name for name, _ in fitting)
         names = [path_text(file.path if times[name] > 1 else name) for name, file in exact or fitting]
-        more = f" and {len(names) - _CANDIDATES} more" if len(names) > _CANDIDATES else ""
-        raise CallError(f"{shown(given)} fits {len(names)} sessions: {', '.join(names[:_CANDIDATES])}{more}")
+        raise CallError(f"{shown(given)} fits {len(names)} sessions: {some(names, _CANDIDATES)}")
 
     def _subagents(self, wanted: str) -> list[tuple[str, SessionFile]]:
         """The subagents whose id begins so."""

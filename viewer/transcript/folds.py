@@ -197,6 +197,10 @@ class Folds:
         self.blocks.clear()
         self.exchanges.clear()
 
+    def shift_level(self, step: int) -> None:
+        """Go to the next level (or the one before); there are none beyond the last and the first."""
+        self.set_level(max(0, min(self.level + step, len(LEVELS) - 1)))
+
     def toggle_thinking(self) -> None:
         """Open or fold all thinking."""
         self.thinking = self.sorts()[Sort.THINKING] < S

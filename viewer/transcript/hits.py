@@ -8,10 +8,9 @@ from renderers.terminal.folds import Fold
 from renderers.terminal.rows import Row
 from schemas.changes import Moves
 from viewer.transcript.drawn import Drawn
-from viewer.transcript.find import Finder
+from viewer.transcript.find import ALL_LINES, Finder, Stretch, matches
 from viewer.transcript.layout import Position
 from viewer.transcript.painting import Overlay, overlaid
-from viewer.transcript.search_text import ALL_LINES, Stretch, matches
 from viewer.transcript.select import MARK_CELLS
 from viewer.transcript.view import TranscriptView
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -75,7 +76,7 @@ class Layout:
         self._rule: int | None = None
         self._stats: list[dict[int, _Stat] | None] = []
         self._heights: dict[int, array[int]] = {}  # of the chunks that were entered
-        self._exact: dict[int, bytearray] = {}  # which of their messages were measured
+        self._exact = defaultdict[int, bytearray](lambda: bytearray(CHUNK))  # which of their messages were measured
         self._totals: list[int] = []
         self._prefix: list[int] = []
         self._dirty: set[int] = set()  # chunks whose total is out of date
@@ -209,21 +210,15 @@ class Layout:
         if heights[block & (CHUNK - 1)] != height:
             heights[block & (CHUNK - 1)] = height
             self._dirty.add(chunk)
-        exact = self._exact.get(chunk)
-        if exact is None:
-            exact = self._exact[chunk] = bytearray(CHUNK)
-        exact[block & (CHUNK - 1)] = 1
+        self._exact[chunk][block & (CHUNK - 1)] = 1
 
     def forget_height(self, block: int) -> None:
         """The message may be taller or shorter now, though nothing else about it changed."""
-        exact = self._exact.get(block >> CHUNK_BITS)
-        if exact is not None:
-            exact[block & (CHUNK - 1)] = 0
+        self._exact[block >> CHUNK_BITS][block & (CHUNK - 1)] = 0
 
     def is_exact(self, block: int) -> bool:
         """Tell whether the message has been measured since it last changed."""
-        exact = self._exact.get(block >> CHUNK_BITS)
-        return exact is not None and exact[block & (CHUNK - 1)] == 1
+        return self._exact[block >> CHUNK_BITS][block & (CHUNK - 1)] == 1
 
     def row_of(self, position: Position) -> int:
         """The row of a line."""
@@ -264,32 +259,19 @@ class Layout:
             offset -= height
         raise AssertionError("a chunk's total differs from its heights")
 
-    def next_visible(self, block: int) -> int | None:
-        """The first message at or after this one that is shown."""
+    def visible(self, block: int, step: int = 1) -> int | None:
+        """The nearest message that is shown, this one or one behind it; with a step of -1, or one before it."""
+        block = min(block, self._count - 1) if step < 0 else block
         chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
         self._sums()
-        while chunk < len(self._totals):
-            if self._totals[chunk]:
-                for i, height in enumerate(self._chunk(chunk)[start:], start):
-                    if height:
-                        return (chunk << CHUNK_BITS) + i
-            chunk, start = chunk + 1, 0
-        return None
-
-    def previous_visible(self, block: int) -> int | None:
-        """The last message at or before this one that is shown."""
-        block = min(block, self._count - 1)
-        if block < 0:
-            return None
-        chunk, start = block >> CHUNK_BITS, block & (CHUNK - 1)
-        self._sums()
-        while chunk >= 0:
+        while 0 <= chunk < len(self._totals):
             if self._totals[chunk]:
                 heights = self._chunk(chunk)
-                for i in range(min(start, len(heights) - 1), -1, -1):
+                last = len(heights) - 1
+                for i in range(start, last + 1) if step > 0 else range(min(start, last), -1, -1):
                     if heights[i]:
                         return (chunk << CHUNK_BITS) + i
-            chunk, start = chunk - 1, CHUNK - 1
+            chunk, start = chunk + step, 0 if step > 0 else CHUNK - 1
         return None
 
     def move(self, position: Position, rows: int, measure: Callable[[int], None]) -> Position:
@@ -301,12 +283,12 @@ class Layout:
         while rows > 0:
             measure(block)
             last = self.last_line(block)
-            if line <= last.line or (following := self.next_visible(block + 1)) is None:
+            if line <= last.line or (following := self.visible(block + 1)) is None:
                 return min(Position(block, line), last)
             line -= last.line + 1 + self.head(following)
             block = following
         while line < -self.head(block):
-            if (before := self.previous_visible(block - 1)) is None:
+            if (before := self.visible(block - 1, -1)) is None:
                 return self.first_line(block)
             measure(before)
             line += self.head(block) + self.last_line(before).line + 1

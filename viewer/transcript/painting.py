@@ -55,17 +55,15 @@ def unread_strip(since: str, measure: int, width: int, look: Overlay) -> Strip:
 
 def with_cursor(strip: Strip, look: Overlay, *, on_line: bool) -> Strip:
     """A thin bar along the block under the cursor, a thick one at its line."""
-    rest = list(strip.crop(1))
-    if on_line:
-        mark = Segment("▌", look.base + look.cursor + look.mark)
-        return Strip([mark, *Segment.apply_style(rest, None, look.cursor)], strip.cell_length)
-    return Strip([Segment("▏", look.base + look.mark), *rest], strip.cell_length)
+    if not on_line:
+        return with_mark(strip, "▏", look)
+    mark = Segment("▌", look.base + look.cursor + look.mark)
+    return Strip([mark, *Segment.apply_style(strip.crop(1), None, look.cursor)], strip.cell_length)
 
 
 def with_mark(strip: Strip, letter: str, look: Overlay) -> Strip:
     """A line with the letter of its mark in the cell before it."""
-    rest = list(strip.crop(1))
-    return Strip([Segment(letter, look.base + look.mark), *rest], strip.cell_length)
+    return Strip([Segment(letter, look.base + look.mark), *strip.crop(1)], strip.cell_length)
 
 
 def with_selection(strip: Strip, span: tuple[int, int], look: Overlay) -> Strip:

@@ -27,7 +27,6 @@ class RowsPane(ScrollView, can_focus=True):
         self._rows: list[Row] = []
 
     def on_resize(self, event: Resize) -> None:
-        """Wrap anew."""
         self.remake()
 
     def remake(self, make: Callable[[int], list[Row]] | None = None) -> None:
@@ -43,7 +42,6 @@ class RowsPane(ScrollView, can_focus=True):
         self.virtual_size = Size(self.virtual_size.width, len(self._rows))
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
         width = self.scrollable_content_region.width
         row = round(self.scroll_offset.y) + y
         if row >= len(self._rows):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.content import Content
+from textual.events import Click
 
 from renderers.facts import cost_fact, format_count, lack_names, lacks_line, plural
 from schemas.clean import one_line
@@ -10,7 +13,9 @@ from schemas.costs.responses import Tally
 from schemas.message import Kind
 from schemas.paths import path_text
 from schemas.session import Lack, Session
+from viewer.transcript.view import TranscriptView
 from viewer.usage.family import FamilyUsage
+from viewer.widgets.chrome import TitleBar
 
 _WORK = frozenset({Kind.PROMPT, Kind.STEER, Kind.THINKING, Kind.TOOL})
 _BESIDE = frozenset({Kind.NOTE, Kind.CONTEXT, Kind.UNKNOWN})
@@ -138,3 +143,29 @@ def _faults(session: Session, cut: int | None) -> list[str]:
     if unknown := sum(session.unknown.values()):
         faults.append(plural(unknown, "unknown record"))
     return faults
+
+
+class PromptLine(TitleBar):
+    """The number and the prompt of the exchange at the top of a view, once its own line has scrolled out; a click goes
+    there. It has its line all the time, so that nothing moves when it is filled.
+    """
+
+    def __init__(self, view: TranscriptView, **options: Any) -> None:
+        super().__init__(**options)
+        self._view = view
+
+    def show(self, names: list[str]) -> None:
+        """Show what is above the screen now; `names` are those of the exchanges (renderers/places.py)."""
+        exchange = self._view.exchange_above
+        if exchange is None:
+            self.left = Content("")
+            return
+        known = self._view.session.exchanges[exchange]
+        number = names[exchange] if names[exchange].isdecimal() else "rewound" if known.rewound else "inherited"
+        prompt = known.prompt or "(empty prompt)"
+        self.left = Content.assemble((f" ↑ {number}  ", "$accent"), (prompt, "$text-muted"))
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+        if (exchange := self._view.exchange_above) is not None:
+            self._view.go_to(self._view.session.exchanges[exchange].start)

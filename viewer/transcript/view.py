@@ -31,7 +31,7 @@ from schemas.values import whole
 from viewer.follow.follower import SLICE
 from viewer.transcript.colours import extra_style, palette_of
 from viewer.transcript.drawn import Drawn, DrawnBlocks
-from viewer.transcript.folds import LEVELS, Folds
+from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
 from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_mark, with_selection
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
@@ -84,8 +84,8 @@ class TranscriptView(ScrollView, can_focus=True):
         self._shown: list[Drawn] = []
         """The block of each of them."""
         self._row_width = 80
-        self.prefetched: tuple[object, ...] = ()
-        """Around what messages were drawn ahead (prefetch.py)."""
+        self.drawn_around: tuple[object, ...] = ()
+        """What messages were drawn ahead around."""
         self._first_picture = True
         self.unread_since = ""
         self._overlay: Overlay | None = None
@@ -182,6 +182,34 @@ class TranscriptView(ScrollView, can_focus=True):
         if layout is self.layout_of and self.rows:
             self._move_bar(layout.total, layout.row_of(self.top))
 
+    def draw_ahead(self) -> Iterator[None]:
+        """Draw what the next key will most likely show, one message at a time: the pages around, the exchanges around
+        and both ends. Only what is drawn is kept, no height is set, so nothing can move.
+        """
+        if not self.rows:
+            return
+        folds, first, last = self.folds, self.rows[0].block, self.rows[-1].block
+        around_what = (
+            first, last, folds.level, folds.thinking, folds.output, len(folds.blocks), len(folds.exchanges),
+            self.look.width,
+        )  # fmt: skip
+        if around_what == self.drawn_around:
+            return
+        # Whatever is needed of them: after a `yield` the rows may be others, and the session read anew.
+        layout, exchanges = self.layout_of, self.session.exchanges
+        current = self.session.messages.exchange[self.cursor.block] if self.cursor.block < layout.count else 0
+        around = [exchanges[n].start for n in (current + 1, current, current - 1) if 0 <= n < len(exchanges)]
+        pages = [(last, 1), *((start, 1) for start in around[:1]), (first, -1), *((start, 1) for start in around[1:])]
+        for start, step in (*pages, (layout.count - 1, -1), (0, 1)):
+            rows, block = 0, layout.visible(start, step)
+            while block is not None and rows < self.height_of_page:
+                rows += len(self.blocks.get(block, self.folds.fold(block)).block.rows)
+                yield
+                if layout is not self.layout_of:
+                    return
+                block = layout.visible(block + step, step)
+        self.drawn_around = around_what
+
     # -- showing ---------------------------------------------------------------------------------------------------
 
     def show(self) -> None:
@@ -226,7 +254,7 @@ class TranscriptView(ScrollView, can_focus=True):
         """The places of all lines on the screen; what is drawn here is measured before it is painted."""
         height = self.height_of_page
         layout = self.layout_of
-        first = layout.next_visible(0)
+        first = layout.visible(0)
         if first is None:
             self.rows, self._shown = [], []
             return
@@ -252,7 +280,7 @@ class TranscriptView(ScrollView, can_focus=True):
             stop = min(len(drawn.block.rows), place.line + height - len(rows))
             rows += [Position(place.block, line) for line in range(place.line, stop)]
             self._shown += [drawn] * (stop - place.line)
-            if (following := self.layout_of.next_visible(place.block + 1)) is None:
+            if (following := self.layout_of.visible(place.block + 1)) is None:
                 break
             place = self.layout_of.first_line(following)
         return rows
@@ -269,9 +297,8 @@ class TranscriptView(ScrollView, can_focus=True):
         block = min(place.block, self.layout_of.count - 1)
         if block >= 0 and block == place.block and self.layout_of.height(block):
             return place
-        near = self.layout_of.previous_visible(block)
-        if near is None:
-            near = self.layout_of.next_visible(0)
+        near = self.layout_of.visible(block, -1)
+        near = self.layout_of.visible(0) if near is None else near
         return _START if near is None else Position(near, 0)
 
     @property
@@ -311,7 +338,6 @@ class TranscriptView(ScrollView, can_focus=True):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
         look = self._styles_now()
         width = self._row_width
         if not self.rows and self.layout_of.count:  # the very first picture comes before the first resize
@@ -368,7 +394,7 @@ class TranscriptView(ScrollView, can_focus=True):
         if not self.rows:
             return True
         place, layout = self.rows[-1], self.layout_of
-        return place >= layout.last_line(place.block) and layout.next_visible(place.block + 1) is None
+        return place >= layout.last_line(place.block) and layout.visible(place.block + 1) is None
 
     def move_cursor(self, rows: int) -> None:
         """The cursor goes so many lines down (or up); the text scrolls when it comes near the edge."""
@@ -415,16 +441,24 @@ class TranscriptView(ScrollView, can_focus=True):
             self.cursor = self.rows[min(row, len(self.rows) - 1)]
         self._paint()
 
+    def page(self, pages: int) -> None:
+        """Scroll by pages; one line of the old page stays."""
+        self.scroll_rows(pages * max(1, self.height_of_page - 1))
+
+    def half_page(self, halves: int) -> None:
+        """Scroll by halves of a page."""
+        self.scroll_rows(halves * max(1, self.height_of_page // 2))
+
     def go_start(self) -> None:
         """Go to the first line."""
         self.following = False
-        first = self.layout_of.next_visible(0)
+        first = self.layout_of.visible(0)
         self.top = self.cursor = _START if first is None else self.layout_of.first_line(first)
         self.show()
 
     def go_end(self) -> None:
         """Go to the last line."""
-        last = self.layout_of.previous_visible(self.layout_of.count - 1)
+        last = self.layout_of.visible(self.layout_of.count - 1, -1)
         if last is not None:
             self.measure(last)
             self.cursor = self.layout_of.last_line(last)
@@ -516,14 +550,10 @@ class TranscriptView(ScrollView, can_focus=True):
         self.top = self.beyond(self.cursor, -row)
         self.show()
 
-    def fold_all(self, change: Callable[[Folds], object]) -> None:
-        """Change the folds of all messages."""
-        change(self.folds)
+    def fold_all(self, how: str, *by: int) -> None:
+        """Change the folds of all messages by one of their methods."""
+        getattr(self.folds, how)(*by)
         self._refold()
-
-    def set_level(self, level: int) -> None:
-        """The same fold level for all; there are none beyond the first and the last."""
-        self.fold_all(lambda folds: folds.set_level(max(0, min(level, len(LEVELS) - 1))))
 
     def fold_here(self) -> None:
         """Fold or unfold the block under the cursor, or the exchange on its first line."""
@@ -732,7 +762,6 @@ class TranscriptView(ScrollView, can_focus=True):
         self.screen.selections = {self: Selection(Offset(0, row_number(Position(block, 0))), end)}
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Paint it."""
         self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -752,7 +781,7 @@ class TranscriptView(ScrollView, can_focus=True):
         return text, "\n"
 
     def _visible_blocks(self, first: int, last: int) -> Iterator[int]:
-        block = self.layout_of.next_visible(first)
+        block = self.layout_of.visible(first)
         while block is not None and block <= last:
             yield block
-            block = self.layout_of.next_visible(block + 1)
+            block = self.layout_of.visible(block + 1)

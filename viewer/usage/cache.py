@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from renderers.facts import format_count, format_seconds, iso_time, short_model
 from renderers.places import exchange_names, place_of
 from schemas.clean import one_line
+from schemas.costs.prices import Prices
 from schemas.costs.responses import (
     NO_MODEL,
     Ledger,
@@ -26,16 +27,13 @@ from schemas.costs.responses import (
 )
 from schemas.message import Flag, Kind
 from schemas.providers import provider_of
+from schemas.session import Session
 from schemas.table import NONE
 from schemas.values import dict_of, text_of
+from viewer.index.library import Library
 from viewer.sessions.selection import each_session
 from viewer.sessions.targets import Target
 from viewer.usage.spending import Spending
-
-if TYPE_CHECKING:
-    from schemas.costs.prices import Prices
-    from schemas.session import Session
-    from viewer.index.library import Library
 
 _LEAST, _SHARE = 1024, 10
 """Tokens that a break costs at least (fewer are cached by nobody), and the part of what the cache held that it loses: a
@@ -47,8 +45,9 @@ _MINUTES, _HOUR = 300.0, 3600.0
 """Seconds that a cache lasts, as the records of its writes tell it."""
 
 
-class Miss(NamedTuple):
-    """A call that found less in the cache than the one before it had left there."""
+@dataclass(slots=True)
+class Break:
+    """A break of the cache: a call that found less in it than the one before it had left there."""
 
     row: Response
     before: Response
@@ -56,44 +55,11 @@ class Miss(NamedTuple):
     """The tokens that were in the cache and were written, or given as input, once more."""
     lifetime: float | None
     """Seconds that the cache lasts since it was used last; None where the records do not say."""
-
-    @property
-    def held(self) -> int:
-        """The tokens that the call before left in the cache."""
-        return (self.before.usage.cache_read or 0) + (self.before.usage.cache_write or 0)
-
-
-def misses(rows: Iterable[Response]) -> Iterator[Miss]:
-    """The breaks among the responses of one talk, which are in its order."""
-    last: dict[str, Response] = {}
-    lifetimes: dict[str, float | None] = {}
-    before = None
-    for row in rows:
-        usage = row.usage
-        if row.inherited or usage.cache_read is None or not usage.context:
-            continue
-        if (one := last.get(row.model, before)) is not None:
-            held = (one.usage.cache_read or 0) + (one.usage.cache_write or 0)
-            lost = held - usage.cache_read
-            again = min(lost, usage.cache_write or usage.input or 0)
-            if again >= _LEAST and lost >= held / _SHARE:
-                yield Miss(row, one, again, lifetimes.get(one.model))
-        if usage.cache_write:
-            hour = usage.cache_write_1h
-            lifetimes[row.model] = None if hour is None else _HOUR if hour else _MINUTES
-        last[row.model] = before = row
-
-
-@dataclass(slots=True)
-class Break:
-    """A break of the cache, with its place, its cause and its price."""
-
-    miss: Miss
-    place: str
+    place: str = ""
     """The call in its session, or in the subagent's: `#3.2`."""
-    cause: str
+    cause: str = ""
     """One of `recorded`, `compaction`, `model`, `rewound`, `idle`, `prefix`, `unknown`."""
-    detail: str
+    detail: str = ""
     """The same in words."""
     cost: float | None = None
     """US dollars for what was written again; None where the model has no price."""
@@ -101,13 +67,13 @@ class Break:
     """What reading it from the cache would have cost."""
 
     @property
-    def excess(self) -> float:
-        """US dollars that the break cost beside a read; 0 where that is unknown."""
-        return (self.cost or 0.0) - (self.read_cost or 0.0)
+    def held(self) -> int:
+        """The tokens that the call before left in the cache."""
+        return (self.before.usage.cache_read or 0) + (self.before.usage.cache_write or 0)
 
     def price(self, prices: Prices) -> None:
         """Set both costs, by the prices that hold for the whole call."""
-        row, again = self.miss.row, self.miss.again
+        row, again = self.row, self.again
         usage = row.usage
         if usage.cache_write:
             rest = usage.cache_write - again
@@ -125,7 +91,7 @@ class Break:
 
     def to_json(self) -> dict[str, Any]:
         """The break as an answer has it."""
-        row = self.miss.row
+        row = self.row
         return {
             "provider": row.provider,
             "id": row.session.id,
@@ -135,14 +101,35 @@ class Break:
             "groupId": row.group,
             "model": row.model or None,
             "time": None if row.time is None else iso_time(row.time),
-            "heldTokens": self.miss.held,
+            "heldTokens": self.held,
             "readTokens": row.usage.cache_read,
-            "againTokens": self.miss.again,
+            "againTokens": self.again,
             "costUsd": rounded_cost(self.cost),
             "readUsd": rounded_cost(self.read_cost),
             "cause": self.cause,
             "detail": self.detail,
         }
+
+
+def misses(rows: Iterable[Response]) -> Iterator[Break]:
+    """The breaks among the responses of one talk, which are in its order, by the figures alone."""
+    last: dict[str, Response] = {}
+    lifetimes: dict[str, float | None] = {}
+    before = None
+    for row in rows:
+        usage = row.usage
+        if row.inherited or usage.cache_read is None or not usage.context:
+            continue
+        if (one := last.get(row.model, before)) is not None:
+            found = Break(row, one, 0, lifetimes.get(one.model))
+            lost = found.held - usage.cache_read
+            found.again = min(lost, usage.cache_write or usage.input or 0)
+            if found.again >= _LEAST and lost >= found.held / _SHARE:
+                yield found
+        if usage.cache_write:
+            hour = usage.cache_write_1h
+            lifetimes[row.model] = None if hour is None else _HOUR if hour else _MINUTES
+        last[row.model] = before = row
 
 
 class Breaks:
@@ -190,7 +177,7 @@ class Breaks:
             found.clear()
             counted = spending.take(target, session, look).counted
             keys = {(row.member, row.key) for row in counted}
-            self.found += (one for one in found if (one.miss.row.member, one.miss.row.key) in keys)
+            self.found += (one for one in found if (one.row.member, one.row.key) in keys)
             self._note(counted)
         for one in self.found:
             one.price(self._prices)
@@ -209,10 +196,10 @@ class Breaks:
             "breaks": [one.to_json() for one in self.found],
             "sessions": self.sessions,
             "cacheWriteTokens": self.written,
-            "againTokens": sum(one.miss.again for one in self.found),
+            "againTokens": sum(one.again for one in self.found),
             "costUsd": rounded_cost(sum(one.cost or 0.0 for one in costs)),
             "readUsd": rounded_cost(sum(one.read_cost or 0.0 for one in costs)),
-            "unpriced": sorted({one.miss.row.model or NO_MODEL for one in self.found if one.cost is None}),
+            "unpriced": sorted({one.row.model or NO_MODEL for one in self.found if one.cost is None}),
         }
 
 
@@ -224,13 +211,13 @@ def _breaks_of(member: Session, rows: list[Response]) -> Iterator[Break]:
         names = names or exchange_names(member)
         ends = [member.groups.last[groups[id(row)]] for row in (miss.before, miss.row)]
         here = ends[1] if ends[1] != NONE else None
-        place = f"#{names[miss.row.exchange]}" if here is None else place_of(member, here, names)
-        cause, detail = _cause(member, miss, ends)
-        if cause in _KNOWN or miss.again >= miss.held / _SHARE:
-            yield Break(miss, place, cause, detail)
+        miss.place = f"#{names[miss.row.exchange]}" if here is None else place_of(member, here, names)
+        miss.cause, miss.detail = _cause(member, miss, ends)
+        if miss.cause in _KNOWN or miss.again >= miss.held / _SHARE:
+            yield miss
 
 
-def _cause(member: Session, miss: Miss, ends: list[int]) -> tuple[str, str]:
+def _cause(member: Session, miss: Break, ends: list[int]) -> tuple[str, str]:
     """The cause of a break, and in words; `ends` are the last messages of the call before and of the call."""
     row, before = miss.row, miss.before
     if reason := _recorded(member, row):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from renderers.facts import plural
 from schemas.costs.responses import Ledger, Response
 from schemas.interchange.events import event_line
+from schemas.session import Session
 from viewer.exporting import own_files
 from viewer.output import warn
 from viewer.sessions.selection import each_session
+from viewer.sessions.targets import Target
 from viewer.usage.spending import Spending
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from schemas.session import Session
-    from viewer.sessions.targets import Target
 
 
 class EventWriter:

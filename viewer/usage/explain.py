@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renderers.facts import format_cost, format_exact, kinds_line, usage_line
@@ -21,8 +22,11 @@ from schemas.costs.responses import (
     time_or_files,
 )
 from schemas.interchange.rfc3339 import parse_time
+from schemas.message import Span
 from schemas.paths import path_text
 from schemas.providers import provider_of
+from schemas.records import FileStore
+from schemas.session import Session
 from schemas.usage import REST, TokenUsage
 from schemas.values import text_of
 from viewer.output import say
@@ -30,14 +34,9 @@ from viewer.usage.context import addition_lines, context_line
 from viewer.usage.sums import Filters, Row, cost_cell
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
 
     from schemas.costs.prices import Prices
-    from schemas.message import Span
-    from schemas.records import FileStore
-    from schemas.session import Session
 
 _FIGURES = re.compile(rb'"(?:\w*(?:in|out|total)(?:put)?_?token(?:s|_count)?|total)"\s*:\s*[1-9]', re.IGNORECASE)
 """A counter as every agent names it, one way or another, with something in it."""

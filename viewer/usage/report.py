@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderers.facts import format_exact, plural
 from schemas.clean import one_line
 from schemas.costs.responses import Response, Tally, each_once, rounded_cost, tally
 from schemas.json_output import json_bytes
-from schemas.paths import address_json
+from schemas.paths import session_json
+from schemas.session import Session
+from schemas.usage import TokenUsage
 from viewer.output import console, say, short_path
 from viewer.sessions.ids import ids_on_this_machine
 from viewer.sessions.selection import each_session, failed, in_order_made, say_others
+from viewer.sessions.targets import Target
 from viewer.usage.spending import Spending, Taken, numbered_prompts
 from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from schemas.costs.prices import Prices
-    from schemas.session import Session
-    from schemas.usage import TokenUsage
-    from viewer.sessions.targets import Target
     from viewer.usage.table import Rows
 
 
@@ -34,9 +34,8 @@ class Report:
         self.sessions: list[tuple[Target, bytes]] = []
         self.tables: list[tuple[Target, Rows, list[str]]] = []
         self._prices, self._make_tables = prices, tables
-        self._known: set[str] = set()
-        """The ids of sessions that were read, or are on this machine where that was asked."""
-        self._looked = False
+        self._read: set[str] = set()
+        """The ids of sessions that were read."""
 
     def read(self, targets: list[Target], bar: Callable[[int, int], None], *, strict: bool) -> None:
         """Read the targets; the answers stand in their order. A file that is no session is an error where it was named,
@@ -61,7 +60,7 @@ class Report:
 
     def _add(self, target: Target, session: Session) -> None:
         taken = self.spending.take(target, session)
-        self._known.add(session.id)
+        self._read.add(session.id)
         say_others(session, target.path)
         rows = [row.price(self._prices) for row in taken.rows]
         own = [row for row in rows if not row.member]
@@ -70,7 +69,8 @@ class Report:
             table = _session_table(session, own, everything, taken.subagents)
             notes = _notes(session, target, tally(own), everything, taken)
             if (origin := _origin(session)) is not None:
-                notes.insert(1, _inherited_note(session, origin, here=self._is_known(origin)))
+                here = origin in self._read or origin in self._on_this_machine
+                notes.insert(1, _inherited_note(session, origin, here=here))
             self.tables.append((target, table, notes))
         else:
             both = everything.usage if taken.subagents else session.usage()
@@ -79,12 +79,9 @@ class Report:
             answer["costUsdWithSubagents"] = rounded_cost(everything.cost)
             self.sessions.append((target, json_bytes(answer)))
 
-    def _is_known(self, session_id: str) -> bool:
-        """Tell whether a session is among those that are read, or on this machine."""
-        if session_id not in self._known and not self._looked:
-            self._known |= ids_on_this_machine()
-            self._looked = True
-        return session_id in self._known
+    @cached_property
+    def _on_this_machine(self) -> set[str]:
+        return ids_on_this_machine()
 
     def to_json(self) -> bytes:
         """The answer of `usage --json`."""
@@ -126,9 +123,7 @@ def session_object(
 
     exchanges = _by_exchange(session, rows)
     return {
-        "provider": session.provider,
-        "id": session.id,
-        **address_json(address),
+        **session_json(session.provider, session.id, address),
         "usage": figures(session.usage()),
         "usageWithSubagents": figures(with_subagents),
         "exchanges": [

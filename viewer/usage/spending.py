@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderers.facts import exchange_numbers, plural
-from schemas.costs.price_book import BookError, load_book
+from schemas.costs.price_book import BookError, PriceBook, load_book
 from schemas.costs.responses import Holder, Ledger, Response, Tally, family, source_of_session
+from schemas.provider import Problem
+from schemas.session import Session
 from viewer.output import CallError, path_text, warn, warn_of
 from viewer.sessions.selection import begun_in, each_session, exchanges_at, is_begun
-from viewer.sessions.targets import given_path
+from viewer.sessions.targets import Target, given_path
 from viewer.usage.sums import EVERYTHING, Filters
 
 if TYPE_CHECKING:
-    from schemas.costs.price_book import PriceBook
     from schemas.costs.prices import Prices
-    from schemas.provider import Problem
-    from schemas.session import Session
     from viewer.index.library import Library
-    from viewer.sessions.targets import Target
     from viewer.usage.explain import Explanation
 
 

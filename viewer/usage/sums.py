@@ -1,15 +1,13 @@
-"""Sums of responses by what people ask for: which responses are asked for, the rows of an answer, and what is said with
-them.
-"""
+"""Sums of responses by what people ask for: the responses that are asked for, the rows and what is said with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from renderers.facts import cost_fact, format_exact, plural, project_name
+from renderers.facts import cost_fact, format_exact, plural, project_name, some
 from schemas.clean import one_line
 from schemas.costs.responses import NO_MODEL, Response, Tally
 from viewer.output import short_path
@@ -159,16 +157,11 @@ def in_full(tally: Tally, unit: str = "") -> str:
 
 def unpriced_note(tally: Tally) -> list[str]:
     """Name the models that have no price, in one line; none where all have."""
-    return [f"no price for {some(sorted(tally.unpriced), 6)}: not in the cost"] if tally.unpriced else []
+    names = [one_line(name, 60) for name in sorted(tally.unpriced)]
+    return [f"no price for {some(names, 6)}: not in the cost"] if names else []
 
 
 def copies_note(count: int) -> list[str]:
     """Say how many responses were left out as copies, in one line; none where there are none."""
     copies = "a copy: counted where it was made" if count == 1 else "copies: counted where they were made"
     return [f"{plural(count, 'response')} left out as {copies}"] if count else []
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(one_line(name, 60) for name in names[:most]) + more

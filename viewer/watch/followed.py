@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from schemas.costs.responses import Tally
+from schemas.folders import state_of
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.paths import source_of
 from schemas.running import Agent, Status
@@ -78,8 +79,6 @@ class Followed:
         self._seen: tuple[object, ...] = ()
         self.has_more = True
         """Whether the last step left something to read or to add up."""
-        self.seat = self._seat()
-        """The facts by which its process is found, as of the last step."""
 
     @property
     def session(self) -> Session:
@@ -101,7 +100,9 @@ class Followed:
         """The time at which it, or a subagent of it, was written last."""
         return max(one.written or 0.0 for one in self.followers if isinstance(one, Follower))
 
-    def _seat(self) -> Seat:
+    @property
+    def seat(self) -> Seat:
+        """The facts by which its process is found."""
         session = self.session
         return Seat(self.path, self.agent, session.id, session.workspace_root, session.created, self.touched)
 
@@ -123,7 +124,7 @@ class Followed:
         return self.judged and not busy and self._state() == self._seen and now - self._stepped < _REST
 
     def _state(self) -> tuple[object, ...]:
-        return *map(_stamp, self.files_read), self.evidence, self.shared
+        return *map(state_of, self.files_read), self.evidence, self.shared
 
     def step(self, seconds: float, now: float) -> None:
         """Look once, and read on for about so long."""
@@ -142,7 +143,7 @@ class Followed:
         self.turn = self._turn(self.follower)
         sources = [path for follower in self.followers for path in follower.sources]
         self.files_read = [os.fspath(source_of(path)[0]) for path in sources]
-        self.has_more, self.seat = not self.loaded, self._seat()
+        self.has_more = not self.loaded
         if self._given is None:
             self._note_files()
             if self.loaded:
@@ -269,14 +270,6 @@ def _file_of(subagent: Subagent, session: Session) -> Path:
     if subagent.path is None or (inner is not None and inner.path == session.path):
         return session.path / f"#{subagent.id}"
     return subagent.path
-
-
-def _stamp(file: str) -> tuple[int, int]:
-    try:
-        stat = os.stat(file)
-    except OSError:
-        return -1, 0
-    return stat.st_size, stat.st_mtime_ns
 
 
 def _may_run(session: Session, subagent: Subagent, recent: bool) -> bool:

@@ -6,12 +6,14 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
 from schemas.running import Agent, Running, Stated, command_of
 from viewer.watch.processes import Process, Processes
+from viewer.watch.state import Evidence
 
 _QUIET = 3.0
 """Seconds after the last write in which a session without a process may have one that is only not seen yet."""
@@ -33,26 +35,6 @@ class Seat:
     touched: float
 
 
-@dataclass(slots=True)
-class Found:
-    """The findings about a session's process."""
-
-    alive: bool | None = None
-    """None where nobody can tell."""
-    workers: list[Process] = field(default_factory=list)
-    """Those whose children run its tools."""
-    screens: list[Process] = field(default_factory=list)
-    """Those that draw on its terminal."""
-    stated: Stated | None = None
-    foreign: bool = False
-    """Whether the agent names a process that counts elsewhere."""
-
-    @property
-    def is_registered(self) -> bool:
-        """Tell whether the agent names its process."""
-        return self.stated is not None and bool(self.stated.pid)
-
-
 _Key: TypeAlias = tuple[int, int, str]
 
 
@@ -69,12 +51,12 @@ class Links:
         """Whether a process is an agent's, by its id."""
         self._values: dict[tuple[_Key, tuple[str, ...]], frozenset[str]] = {}
 
-    def find(self, seats: list[Seat], stated: dict[str, list[Stated]], now: float) -> dict[Path, Found]:
+    def find(self, seats: list[Seat], stated: dict[str, list[Stated]], now: float) -> dict[Path, Evidence]:
         """Return what is known of the process of each session."""
         by_agent: defaultdict[str, list[Seat]] = defaultdict(list)
         for seat in seats:
             by_agent[seat.agent.id].append(seat)
-        found: dict[Path, Found] = {}
+        found: dict[Path, Evidence] = {}
         alive = set(map(_key, self._processes))
         self._kinds = {key: is_its for key, is_its in self._kinds.items() if key[0] in alive}
         self._values = {key: values for key, values in self._values.items() if key[0] in alive}
@@ -89,12 +71,12 @@ class Links:
                 if directory := self._processes.directory(group[0]):
                     yield agent, directory, self._processes.begun(group[0])
 
-    def runs(self, seat: Seat, found: Found, now: float) -> tuple[tuple[str, float], ...]:
+    def _runs(self, seat: Seat, workers: list[Process], now: float) -> tuple[tuple[str, float], ...]:
         """The commands of the processes of a session's tools, and when they began. One that began only now may be a
         helper of the agent's own, which is gone in a moment.
         """
         running, processes = seat.agent.running, self._processes
-        below = {child.pid: child for worker in found.workers for child in processes.below(worker.pid)}
+        below = {child.pid: child for worker in workers for child in processes.below(worker.pid)}
         runs = []
         for child in below.values():
             if now - processes.begun(child) < _YOUNG or not child.command or self._is_of(child, seat.agent):
@@ -108,9 +90,10 @@ class Links:
 
     # -- one agent's -----------------------------------------------------------------------------------------------
 
-    def _of_agent(self, agent: Agent, seats: list[Seat], stated: list[Stated], now: float) -> dict[Path, Found]:
+    def _of_agent(self, agent: Agent, seats: list[Seat], stated: list[Stated], now: float) -> dict[Path, Evidence]:
         groups, unseen = self._groups(agent)
-        found = {seat.path: Found() for seat in seats}
+        running = agent.running
+        found = {seat.path: Evidence(silent=not running.asks, late=running.late, draws=running.draws) for seat in seats}
         free = list(groups)
 
         def take(group: list[Process], seat: Seat) -> None:
@@ -123,15 +106,19 @@ class Links:
             by_session[one.session].append(one)
         for seat in seats:
             self._state(agent, found[seat.path], by_session[seat.id])
-        if agent.running.opens:
-            self._by_open_file(seats, [*free, *([one] for one in unseen)], found)
+        by_file = {os.fspath(seat.path): found[seat.path] for seat in seats} if running.opens else {}
+        for process in chain(*free, unseen) if by_file else ():
+            for path in self._processes.open_files(process) & by_file.keys():
+                by_file[path].workers = [process]
         for seat in seats:
             holder = next(iter(found[seat.path].workers), None)
             if (group := next((group for group in free if holder in group), None)) is not None:
                 take(group, seat)
         waiting = [seat for seat in seats if not found[seat.path].screens and not found[seat.path].is_registered]
         for group in list(free):
-            values = {value for process in group for value in self._values_below(process, agent)}
+            below = (child for one in group for child in self._processes.below(one.pid) if running.variables)
+            told = [self._variables(child, running) for child in below if not self._is_of(child, agent)]
+            values = frozenset[str]().union(*told)
             named_in = " ".join(process.command for process in group).split()
             for seat in waiting:
                 if values & {seat.id, os.fspath(seat.path)} or seat.id in named_in:
@@ -140,14 +127,19 @@ class Links:
                     break
         for group, seat in self._by_directory(free, waiting):
             take(group, seat)
-        untold = agent.running == Running() or not self._processes.known
+        untold = running == Running() or not self._processes.known
         for seat in seats:
             if not (its := found[seat.path]).is_registered:
                 doubtful = untold or now - seat.touched < _QUIET
                 its.alive = True if its.workers else None if doubtful else False
+            if running.headless and any(re.search(running.headless, one.command) for one in its.workers):
+                its.silent, its.screens = True, []
+            its.stopped = any(process.stopped for process in its.workers)
+            its.begun = min(map(self._processes.begun, its.workers), default=None)
+            its.runs = self._runs(seat, its.workers, now)
         return found
 
-    def _state(self, agent: Agent, found: Found, stated: list[Stated]) -> None:
+    def _state(self, agent: Agent, found: Evidence, stated: list[Stated]) -> None:
         """Take over what the agent says; of several statements one whose process is there."""
         processes = self._processes
         for one in stated:
@@ -159,13 +151,6 @@ class Links:
             if found.stated is None or alive:
                 found.stated, found.alive, found.foreign = one, alive, bool(one.pid) and not ours and processes.known
                 found.workers = [process] if process is not None else []
-
-    def _by_open_file(self, seats: list[Seat], holders: list[list[Process]], found: dict[Path, Found]) -> None:
-        by_file = {os.fspath(seat.path): seat for seat in seats}
-        for group in holders:
-            for process in group:
-                for path in self._processes.open_files(process) & by_file.keys():
-                    found[by_file[path].path].workers = [process]
 
     def _by_directory(self, groups: list[list[Process]], seats: list[Seat]) -> list[tuple[list[Process], Seat]]:
         """Pair processes with sessions of their directory: first those that began together, then each process, the
@@ -190,9 +175,7 @@ class Links:
         return pairs
 
     def _groups(self, agent: Agent) -> tuple[list[list[Process]], list[Process]]:
-        """The agent's processes: those that a launcher started together with it; and apart those that have no
-        terminal.
-        """
+        """The agent's processes: those that a launcher started as one; and apart those that have no terminal."""
         own, unseen = dict[int, Process](), list[Process]()
         for process in self._processes:
             if process.state != "Z" and self._is_of(process, agent):
@@ -213,11 +196,6 @@ class Links:
         if key not in self._kinds:
             self._kinds[key] = command_of(agent).search(process.command) is not None
         return self._kinds[key]
-
-    def _values_below(self, process: Process, agent: Agent) -> Iterator[str]:
-        for child in self._processes.below(process.pid) if agent.running.variables else ():
-            if not self._is_of(child, agent):
-                yield from self._variables(child, agent.running)
 
     def _variables(self, process: Process, running: Running) -> frozenset[str]:
         key = _key(process), running.variables

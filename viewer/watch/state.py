@@ -9,9 +9,10 @@ writes while it streams.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
+from math import inf
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from schemas.running import Agent, Stated, Status, Wait
 from schemas.session import Session
 from schemas.troubles import OpenError, guarded
 from schemas.values import dict_of, list_of, text_of
+from viewer.watch.processes import Process
 
 _EARLY = 0.5
 """Seconds by which a tool's process may be older than its record says, whose time may be that of its writing."""
@@ -116,12 +118,16 @@ class Turn(NamedTuple):
         return self.over, [(call.title, call.since) for call in self.calls] or self.since
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evidence:
     """The process that works on a session, as far as it is known."""
 
     alive: bool | None = None
     """None where nobody can tell."""
+    workers: list[Process] = field(default_factory=list, compare=False)
+    """The processes whose children run its tools."""
+    screens: list[Process] = field(default_factory=list, compare=False)
+    """Those that draw on its terminal."""
     stopped: bool = False
     silent: bool = False
     """Whether it asks nobody for permission."""
@@ -138,16 +144,19 @@ class Evidence:
     stated: Stated | None = None
     """What the agent says of the session."""
     foreign: bool = False
-    """Whether that process is in another container or on another machine, so that nobody here can look for it."""
+    """Whether the agent names a process in another container or on another machine, which nobody here can look for."""
     begun: float | None = None
     """When it began."""
     gone: float | None = None
     """When it was found gone, where it was seen before."""
-    pids: tuple[int, ...] = ()
-    """The numbers of the processes."""
+
+    @property
+    def is_registered(self) -> bool:
+        """Tell whether the agent names its process."""
+        return self.stated is not None and bool(self.stated.pid)
 
 
-def turn_of(session: Session, agent: Agent | None) -> Turn:
+def turn_of(session: Session, agent: Agent) -> Turn:
     """Return the session's turn as its records have it."""
     kinds, flags = session.messages.kind, session.messages.flags
     left_out = Flag.REWOUND | Flag.INHERITED
@@ -159,9 +168,12 @@ def turn_of(session: Session, agent: Agent | None) -> Turn:
     end = next((i for i in range(count - 1, -1, -1) if kinds[i] in _TELLING and not flags[i] & left_out), -1)
     kind = kinds[end] if end >= 0 else Kind.TEXT
     said = session.turn_end > end  # nothing came behind what the source says is an end
-    over = said or (end >= 0 and kind in _ENDS and not (agent is not None and agent.running.ends and kind == Kind.TEXT))
-    if kind == Kind.TOOL and flags[end] & Flag.INTERRUPTED and _is_broken_off(session, end):
-        over, kind = True, Kind.INTERRUPT  # some agents write no more of it than the use's result
+    over = said or (end >= 0 and kind in _ENDS and not (agent.running.ends and kind == Kind.TEXT))
+    if kind == Kind.TOOL and flags[end] & Flag.INTERRUPTED:
+        tool = session.message(end).tool
+        # Some agents write no more of it than the use's result; after one that was refused the agent goes on.
+        if tool is not None and tool.status is ToolStatus.INTERRUPTED:
+            over, kind = True, Kind.INTERRUPT
     writing = end >= 0 and kind == Kind.TEXT and bool(flags[end] & Flag.GROWING)
     wait = _told(session, agent, end, "") if over and end >= 0 else None
     return Turn(
@@ -180,19 +192,11 @@ _TELLING = frozenset({Kind.PROMPT, Kind.STEER, Kind.TEXT, Kind.THINKING, Kind.TO
 """Kinds of messages that tell whose turn it is."""
 
 
-def _is_broken_off(session: Session, index: int) -> bool:
-    """Tell whether a tool use was broken off by the person: after one that was refused the agent goes on."""
-    tool = session.message(index).tool
-    return tool is not None and tool.status is ToolStatus.INTERRUPTED
-
-
-def _call(session: Session, agent: Agent | None, index: int) -> Call:
+def _call(session: Session, agent: Agent, index: int) -> Call:
     message = session.message(index)
     tool = message.tool or Tool(message.label, "unknown", "", {})
-    running = agent.running if agent is not None else None
-    wait = None
-    if running is not None:
-        wait = Wait.QUESTION if tool.name in running.questions else Wait.PLAN if tool.name in running.plans else None
+    running = agent.running
+    wait = Wait.QUESTION if tool.name in running.questions else Wait.PLAN if tool.name in running.plans else None
     title, told = headline(tool, session.workspace_root).title, _told(session, agent, index, tool.use_id)
     since = message.timestamp
     return Call(
@@ -206,13 +210,13 @@ def _call(session: Session, agent: Agent | None, index: int) -> Call:
     )
 
 
-def _told(session: Session, agent: Agent | None, index: int, use: str) -> Wait | float | None:
+def _told(session: Session, agent: Agent, index: int, use: str) -> Wait | float | None:
     """Return what the records say of a message (`Agent.waits`); where its agent's code fails on them they do not tell,
     and the transcript says so.
     """
     try:
         with guarded():
-            return agent.waits(session, index, use) if agent is not None else None
+            return agent.waits(session, index, use)
     except (OSError, OpenError):
         return None
 
@@ -225,8 +229,8 @@ def _asked(tool: Tool, title: str, wait: Wait | None) -> tuple[Ask, ...]:
     found = []
     for one in map(dict_of, list_of(given.get("questions")) or [given]) if wait is Wait.QUESTION else ():
         choices = list_of(one.get("options")) or list_of(one.get("choices"))
-        for field in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
-            choices = choices or list_of(dict_of(field).get("enum"))
+        for asked in dict_of(dict_of(one.get("requestedSchema")).get("properties")).values():
+            choices = choices or list_of(dict_of(asked).get("enum"))
         names = (text_of(choice) or text_of(dict_of(choice).get("label")) for choice in choices)
         if question := text_of(one.get("question")) or text_of(one.get("message")):
             found.append(Ask(one_line(question, _LONGEST), tuple(one_line(name) for name in names if name)))
@@ -237,7 +241,12 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
     """The state of a session. `agent` is the agent's name, `turns` the session's turn and those of its subagents that
     run, `live` whether a file of it was written within the last minute.
     """
-    turns = [each._replace(calls=tuple(call for call in each.calls if not _is_left(call, link))) for each in turns]
+    # A tool use from before the session's process was left open by another one.
+    oldest = -inf if link.begun is None else link.begun - _EARLY
+    turns = [
+        each._replace(calls=tuple(call for call in each.calls if call.since is None or call.since >= oldest))
+        for each in turns
+    ]
     turn, calls = turns[0], [call for each in turns for call in each.calls]
     stated = _as_stated(turn, calls, link.stated, now)
     status = stated.status if stated is not None else Status.UNTOLD
@@ -265,11 +274,6 @@ def judge(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live
         return State(Does.DONE, "no answer", turn.since, "its records; its terminal is still", certain=False)
     known = "its records" if link.alive else "its records; no process of it is known"
     return State(Does.WORKS, "writing" if turn.writing else "thinking", turn.since, known, bool(link.alive))
-
-
-def _is_left(call: Call, link: Evidence) -> bool:
-    """Tell whether a tool use is from before its session's process, and so was left open by another one."""
-    return link.begun is not None and call.since is not None and call.since < link.begun - _EARLY
 
 
 def _as_stated(turn: Turn, calls: Sequence[Call], stated: Stated | None, now: float) -> Stated | None:
@@ -302,20 +306,17 @@ def _sure_wait(agent: str, calls: Sequence[Call], link: Evidence, stated: Stated
     asking = next((call for call in calls if call.wait is not None), None)
     if stated is not None and stated.status is Status.WAITS:
         wait = (asking.wait if asking else None) or stated.wait or Wait.PERMISSION
-        asked = _asks(calls, wait, link)
-        return State(Does.WAITS, wait, stated.since or _since(calls), f"{agent} says so", asks=asked)
+        # The questions of that kind are meant, else those of what may need permission.
+        meant = [call for call in calls if call.wait is wait] or _gated(calls, link)
+        asked = tuple(ask for call in meant for ask in call.asks)
+        since = stated.since or max((call.since for call in calls if call.since is not None), default=None)
+        return State(Does.WAITS, wait, since, f"{agent} says so", asks=asked)
     if asking is not None and asking.wait is not None and not link.silent:
         return State(Does.WAITS, asking.wait, asking.since, f"an open {asking.wait}", asks=asking.asks)
     told = next((call for call in calls if isinstance(call.told, Wait)), None)
     if told is not None and isinstance(told.told, Wait):
         return State(Does.WAITS, told.told, told.since, f"{agent}'s records say so", asks=told.asks)
     return None
-
-
-def _asks(calls: Sequence[Call], wait: Wait, link: Evidence) -> tuple[Ask, ...]:
-    """Return the questions of the calls that may be meant: those of that kind, else those that may need permission."""
-    meant = [call for call in calls if call.wait is wait] or _gated(calls, link)
-    return tuple(ask for call in meant for ask in call.asks)
 
 
 def _gated(calls: Iterable[Call], link: Evidence) -> list[Call]:
@@ -335,10 +336,6 @@ def _command(turn: Turn, link: Evidence) -> str:
     began = (turn.since or 0.0) - _EARLY
     run = max((run for run in link.runs if run[1] >= began), key=itemgetter(1), default=None)
     return f"$ {one_line(run[0])}" if run is not None else ""
-
-
-def _since(calls: Iterable[Call]) -> float | None:
-    return max((call.since for call in calls if call.since is not None), default=None)
 
 
 def _working(agent: str, turns: Sequence[Turn], link: Evidence, *, now: float, live: bool) -> State:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -17,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from renderers.facts import project_name
+from renderers.headline import relative_path
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
 from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
@@ -238,39 +238,26 @@ class Watch:
         """Look at the processes, and at what the agents say of their sessions; returns what could not be read."""
         problems: list[Problem] = []
         now = self._clock()
-        workers = [pid for one in self._followed.values() if one.evidence for pid in one.evidence.pids]
+        workers = [one.pid for each in self._followed.values() if each.evidence for one in each.evidence.workers]
         self._processes.look(now, workers)
         self._stated = {agent.id: stated_by(agent, self._env, problems) for agent in self._agents}
-        seats = {path: followed.seat for path, followed in self._followed.items()}
-        for path, found in self._links.find(list(seats.values()), self._stated, now).items():
+        seats = [followed.seat for followed in self._followed.values()]
+        for path, evidence in self._links.find(seats, self._stated, now).items():
             followed = self._followed[path]
             if not followed.met:
                 continue  # where it runs is not read yet
             before = followed.evidence or Evidence()
-            running, screens, still = followed.agent.running, found.screens, None
-            headless = any(re.search(running.headless, one.command) for one in found.workers if running.headless)
-            if screens and not headless and followed.met and followed.may_wait:
-                written = [one for process in screens if (one := self._processes.written(process)) is not None]
-                still = self._still.measure(path, followed.turn.phase, sum(written) if written else None, now)
-                followed.measured = still is not None or not written
+            if evidence.screens and followed.may_wait:
+                written = [one for process in evidence.screens if (one := self._processes.written(process)) is not None]
+                evidence.still = self._still.measure(path, followed.turn.phase, sum(written) if written else None, now)
+                evidence.during = followed.turn.phase if evidence.still is not None else None
+                followed.measured = evidence.still is not None or not written
             else:
                 self._still.forget(path)
                 followed.measured = True
-            followed.evidence = Evidence(
-                alive=found.alive,
-                stopped=any(process.stopped for process in found.workers),
-                silent=headless or not running.asks,
-                late=running.late,
-                runs=self._links.runs(seats[path], found, now),
-                still=still,
-                draws=running.draws,
-                during=followed.turn.phase if still is not None else None,
-                stated=found.stated,
-                foreign=found.foreign,
-                gone=before.gone or (now if before.alive else None) if found.alive is False else None,
-                begun=min(map(self._processes.begun, found.workers), default=None),
-                pids=tuple(process.pid for process in found.workers),
-            )
+            if evidence.alive is False:
+                evidence.gone = before.gone or (now if before.alive else None)
+            followed.evidence = evidence
         return problems
 
     # -- judging ---------------------------------------------------------------------------------------------------
@@ -307,7 +294,7 @@ class Watch:
                 for one in some:
                     beside = [other for other in some if other is not one]
                     others = tuple(_called(other, one) for other in beside)
-                    name, ids = _seen_from(path, one.session.workspace_root), tuple(o.session.id for o in beside)
+                    name, ids = relative_path(path, one.session.workspace_root), tuple(o.session.id for o in beside)
                     shared[one.path].append(Shared(name, others, ids))
         for followed in self._followed.values():
             followed.shared = tuple(sorted(shared[followed.path], key=lambda one: one.path))
@@ -374,11 +361,6 @@ def _called(other: Followed, one: Followed) -> str:
     return (
         name if name and name != project_name(one.session.workspace_root) else other.session.title or other.session.id
     )
-
-
-def _seen_from(path: str, root: str | None) -> str:
-    base = f"{root}{os.sep}" if root else ""
-    return path.removeprefix(base) if base else path
 
 
 def tiles_now(env: Environment | None = None, processes: Path = Path("/proc")) -> list[Tile]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from rich.cells import cell_len
@@ -12,13 +12,18 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from viewer.screens.config_keys import FooterItem, effective, footer_items
+from viewer.screens.config_keys import Keyed, effective, key_name
+from viewer.screens.keys import Key
 
 _GAP = 3
 """Blank cells between two keys of a footer."""
 _APART = 2
 """Blank cells between the ends of a line, at least."""
 _DOT = " · "
+Piece = tuple[str, str, str]
+"""A text of a line, with its style and the action of the screen that a click on it runs."""
+FooterItem = tuple[Key, ...]
+"""An item of a footer: a key, or two that belong together."""
 
 
 class TitleBar(Widget):
@@ -33,7 +38,6 @@ class TitleBar(Widget):
         self.set_reactive(TitleBar.right, right or Content(""))
 
     def render(self) -> Content:
-        """Both ends of the line."""
         width = self.content_size.width
         if not self.app.native_ansi_color:
             return both_ends(self.left, self.right, width)
@@ -82,8 +86,8 @@ class ActionLine(Widget):
         super().__init__(**options)
         self._shown: list[tuple[int, int, str]] = []
 
-    def assemble(self, pieces: Iterable[tuple[str, str, str]]) -> Content:
-        """Put texts side by side, each with its style and the action of the screen that a click on it runs."""
+    def assemble(self, pieces: Iterable[Piece]) -> Content:
+        """Put texts side by side."""
         self._shown, at = [], 0
         parts: list[tuple[str, str]] = []
         for text, style, action in pieces:
@@ -135,20 +139,16 @@ class KeyFooter(ActionLine):
     def render(self) -> Content:
         """Draw as many keys as fit."""
         items = footer_items(effective(acting(self.screen)[1], getattr(self.app, "keymap", {})), self.also)
-        pieces: list[tuple[str, str, str]] = []
+        pieces: list[Piece] = []
         for item in fitting(items, self.content_size.width):
-            if pieces:
-                pieces.append((" " * _GAP, "", ""))
-            for key, action in zip(item.keys, item.actions, strict=True):
-                pieces.append((f"{key} ", "bold $accent", action))
-            pieces.append((item.label, "$text-muted", item.actions[-1]))
+            pieces += [(" " * _GAP, "", "")] * bool(pieces) + item_pieces(item)
         return self.assemble(pieces)
 
 
 def acting(screen: Screen[Any]) -> tuple[Widget, str]:
     """Return the one whose keys act, and their table: what has the focus, or the nearest around it that has one."""
     nodes = (screen.focused or screen).ancestors_with_self
-    return next((node, table) for node in nodes if isinstance(node, Widget) and (table := getattr(node, "TABLE", "")))
+    return next((node, node.TABLE) for node in nodes if isinstance(node, Widget) and isinstance(node, Keyed))
 
 
 class FacetLine(ActionLine):
@@ -167,7 +167,7 @@ class FacetLine(ActionLine):
 
     def render(self) -> Content:
         """Draw them with dots between."""
-        parts: list[tuple[str, str, str]] = []
+        parts: list[Piece] = []
         for facet, words, narrows in self.pieces:
             if parts:
                 parts.append((_DOT, "$text-muted", ""))
@@ -175,10 +175,34 @@ class FacetLine(ActionLine):
         return self.assemble(parts)
 
 
+def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
+    """Return the items of a footer, in the table's order; the keys of the actions `also` are among them."""
+    items: list[FooterItem] = []
+    for key in keys:
+        if not key.footer and key.action not in also:
+            continue
+        if items and items[-1][-1].pair:
+            items[-1] += (key,)
+        else:
+            items.append((key,))
+    return items
+
+
+def item_pieces(item: FooterItem) -> list[Piece]:
+    """Return the texts of an item, the last of them its label."""
+    names = [(f"{key_name(key.keys[0], short=True)} ", "bold $accent", key.call) for key in item]
+    return [*names, (item[0].pair or item[0].label, "$text-muted", item[-1].call)]
+
+
+def item_width(item: FooterItem) -> int:
+    """Return the cells that an item fills."""
+    return sum(cell_len(text) for text, _, _ in item_pieces(item))
+
+
 def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:
     """The items that fit side by side, the help item always among them."""
     kept = list(items)
-    while kept and sum(item.width for item in kept) + _GAP * (len(kept) - 1) > width:
+    while kept and sum(item_width(item) + _GAP for item in kept) - _GAP > width:
         # The last one of those that matter least; the key that shows all keys goes last of all.
-        kept.remove(max(reversed(kept), key=lambda item: ("app.help" not in item.actions, item.rank)))
+        kept.remove(max(reversed(kept), key=lambda item: (item[0].call != "app.help", item[0].footer)))
     return kept

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from renderers.facts import format_age, plural, project_name
-from viewer.widgets.list_columns import cut
 from viewer.widgets.row_list import RowList
+from viewer.widgets.sessions import cut
 
 if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
@@ -52,7 +52,7 @@ class HitList(RowList):
         super().__init__()
         self._clock = clock
         self._groups: list[Group] = []
-        self._rows: list[_Row] = []
+        self._rows: list[_Row]
         self._lines: dict[Line, Hit | None] = {}
         self._unfolded: dict[Path, int] = {}
 
@@ -138,11 +138,6 @@ class HitList(RowList):
         self.show(self._groups, anew=False)
         self._go(at)
         return True
-
-    # -- rows ------------------------------------------------------------------------------------------------------
-
-    def _count(self) -> int:
-        return len(self._rows)
 
     def _can(self, index: int) -> bool:
         return self._rows[index].hit >= _MORE

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from renderers.facts import project_name
 from schemas.figures import format_cost
 from schemas.values import dict_of
-from viewer.widgets.list_columns import CostOf
-from viewer.widgets.rows import Days
+from viewer.widgets.sessions import CostOf, Days
 
 if TYPE_CHECKING:
     from viewer.index.summary import Summary

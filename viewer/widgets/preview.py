@@ -1,11 +1,10 @@
-"""The preview of the session under the cursor: beside the list, where there is room."""
+"""The preview of the session under the cursor: beside the list, where there is room. Facts and words of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widgets import Static
 
 from renderers.facts import cost_fact, format_count, format_size, local_time, plural, short_model
 from schemas.clean import one_line
@@ -17,19 +16,6 @@ if TYPE_CHECKING:
     from viewer.index.summary import Summary
 
 _PROMPT_CHARS = 600
-
-
-class Preview(Static):
-    """Facts and words of one session."""
-
-    ALLOW_SELECT = True
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, **options)
-
-    def show(self, summary: Summary | None, costs: Costs = NO_COSTS) -> None:
-        """Show a session, or nothing."""
-        self.update(Content("") if summary is None else preview(summary, costs))
 
 
 def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
@@ -71,14 +57,9 @@ def _times(summary: Summary) -> str:
 
 
 def _words(summary: Summary) -> list[tuple[str, str]]:
-    words = []
-    if summary.first_prompt:
-        words.append(("first prompt", summary.first_prompt[:_PROMPT_CHARS]))
-    if summary.last_prompt and summary.last_prompt != summary.first_prompt:
-        words.append(("last prompt", summary.last_prompt[:_PROMPT_CHARS]))
-    if summary.last_text:
-        words.append(("last answer", summary.last_text[:_PROMPT_CHARS]))
-    return words
+    last = summary.last_prompt if summary.last_prompt != summary.first_prompt else ""
+    words = ("first prompt", summary.first_prompt), ("last prompt", last), ("last answer", summary.last_text)
+    return [(label, text[:_PROMPT_CHARS]) for label, text in words if text]
 
 
 def _tokens(summary: Summary, costs: Costs) -> list[Content]:
@@ -97,13 +78,6 @@ def _tokens(summary: Summary, costs: Costs) -> list[Content]:
 
 
 def _parts(usage: TokenUsage) -> str:
-    pieces = (
-        ("in", usage.input),
-        ("cache read", usage.cache_read),
-        ("write", usage.cache_write),
-        ("out", usage.output),
-    )
-    # A line may end between figures, not within one.
-    return " · ".join(
-        f"{name} {format_count(count)}".replace(" ", "\u00a0") for name, count in pieces if count is not None
-    )
+    figures = {"in": usage.input, "cache read": usage.cache_read, "write": usage.cache_write, "out": usage.output}
+    said = (f"{name} {format_count(count)}" for name, count in figures.items() if count is not None)
+    return " · ".join(one.replace(" ", "\u00a0") for one in said)  # a line may end between figures, not within one

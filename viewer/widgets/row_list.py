@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,12 +15,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from renderers.terminal.rows import crop, width_of
+from viewer.screens.config_keys import Keyed
 from viewer.screens.program import back
 from viewer.transcript.colours import row_styles
 
 
 class RowList(ScrollView, can_focus=False):
-    """Rows of which some can be chosen, below `HEAD` lines that stay. Who derives from it draws them."""
+    """Rows of which some can be chosen, below `HEAD` lines that stay. Who derives from it makes and draws them."""
 
     ALLOW_SELECT = False
     HEAD: ClassVar[int] = 0
@@ -42,6 +44,7 @@ class RowList(ScrollView, can_focus=False):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        self._rows: Sequence[Any] = ()
         self._cursor: int | None = None
         self._chosen = False
         """Whether a person has moved the cursor; until then it is on the first row."""
@@ -51,12 +54,12 @@ class RowList(ScrollView, can_focus=False):
     # -- what the rows are -----------------------------------------------------------------------------------------
 
     def _count(self) -> int:
-        """Count the rows."""
-        raise NotImplementedError
+        """Count the lines."""
+        return len(self._rows)
 
     def _can(self, index: int) -> bool:
         """Tell whether the cursor can be on a row."""
-        raise NotImplementedError
+        return True
 
     def _row(self, index: int, width: int) -> Iterable[Segment]:
         """Draw a row, its first cell left to the mark of the cursor."""
@@ -180,7 +183,6 @@ class RowList(ScrollView, can_focus=False):
         self.post_message(self.Scrolled())
 
     def notify_style_update(self) -> None:
-        """Another theme."""
         super().notify_style_update()
         self._styles = {}
 
@@ -193,7 +195,6 @@ class RowList(ScrollView, can_focus=False):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line of the screen."""
         width, index = self.size.width, self._top + y - self.HEAD
         if not self._styles or not 0 <= index < self._count():
             return Strip.blank(width, self._styles.get("text"))
@@ -206,11 +207,48 @@ class RowList(ScrollView, can_focus=False):
         return Strip([Segment(s.text, (s.style or Style()) + under) for s in strip], strip.cell_length)
 
 
-class RowListKeys(Widget):
-    """Whatever holds one list of rows, whose cursor its keys move."""
+_APART = 2
 
-    TABLE: ClassVar[str]
-    """The table of its keys (viewer/screens/keys.py)."""
+
+class TextRow(NamedTuple):
+    """A row: texts with the names of their styles, and its facts."""
+
+    parts: tuple[tuple[str, str], ...]
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class TextRows(RowList):
+    """Rows of text. The cursor can be on each of them."""
+
+    def show(self, rows: list[TextRow], current: int = 0) -> None:
+        """Show other rows, with the cursor on one of them."""
+        self._rows, self._cursor = rows, current if rows else None
+        self._fit()
+        self._keep_cursor_in_sight()
+        self.refresh(layout=True)
+        self.post_message(self.Moved())
+
+    @property
+    def current(self) -> int | None:
+        """The row under the cursor; None where there are none."""
+        return self._cursor
+
+    def _row(self, index: int, width: int) -> Iterator[Segment]:
+        """The texts, cut where they are too long, and the facts at the right."""
+        row = self._rows[index]
+        facts = sum(width_of(part) for part, _ in row.facts)
+        room = width - 2 - (facts + _APART if facts else 0)
+        for part, style in row.parts:
+            shown = crop(part, max(0, room))
+            yield Segment(shown, self._styles[style])
+            room -= width_of(shown)
+        yield Segment(" " * (max(0, room) + _APART))
+        for part, style in row.facts:
+            yield Segment(part, self._styles[style])
+
+
+class RowListKeys(Keyed, Widget):
+    """Whatever holds one list of rows, whose cursor its keys move."""
 
     def action_go(self, how: str, *by: int) -> None:
         """Move the list's cursor by one of its methods: move, page, first or last."""
@@ -223,5 +261,4 @@ class RowListScreen(Screen[None], RowListKeys):  # Screen first: Textual takes s
     DEFAULT_CSS = "RowListScreen > TitleBar { background: $surface; margin-bottom: 1; }"
 
     async def action_back(self) -> None:
-        """Go back to the screen below; leave where there is none."""
         await back(self)

@@ -1,11 +1,14 @@
-"""The list of sessions: a line API widget, so that ten thousand sessions cost what a screenful costs."""
+"""The list of sessions: its columns and orders, its rows (filtered, grouped and in order), and the widget that draws
+what one sees of them: ten thousand sessions cost what a screenful costs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -13,18 +16,272 @@ from rich.style import Style
 from textual.message import Message
 from textual.strip import Strip
 
-from renderers.facts import project_name
-from viewer.widgets.list_columns import NEWEST, CostOf, cell, cells, cut, shown
+from renderers.facts import cost_fact, format_age, format_count, project_name
+from viewer.index.library import in_directory, uncollected
+from viewer.index.matching import search_key
 from viewer.widgets.row_list import RowList
-from viewer.widgets.rows import HERE, Row
 
 if TYPE_CHECKING:
+    from schemas.costs.responses import Tally
     from viewer.index.summary import Summary
 
 _TITLE = 8
 """The fewest cells of a title beside which the number of new messages is said."""
 _PROJECT = 18
 """The most cells that a project's name takes from the title."""
+
+
+CostOf = Callable[["Summary"], "Tally | None"]
+"""Gives what a session cost without its subagents; None where that is not known yet."""
+
+
+class Order(NamedTuple):
+    """An order of the list. Without a figure its sessions stand by age, else those with the largest come first."""
+
+    label: str
+    figure: Callable[[Summary, Tally | None], float] | None = None
+
+
+HERE_FIRST, NEWEST = "here", "newest"
+ORDERS = {
+    HERE_FIRST: Order("this directory first"),
+    NEWEST: Order("newest first"),
+    "tokens": Order("most tokens first", lambda s, _: (s.usage.total or 0) if s.usage else -1),
+    "cost": Order("highest cost first", lambda _, cost: -1 if cost is None or cost.cost is None else cost.cost),
+    "length": Order("most exchanges first", lambda s, _: s.exchanges),
+}
+"""By their names; the first one is where the list begins."""
+
+
+class Column(NamedTuple):
+    """A column right of the title."""
+
+    name: str
+    width: int
+    least: int
+    """The width that the list must have for it to be shown."""
+    order: str
+    """The order that a click on its name chooses; empty for none."""
+    text: Callable[[Summary, float, Tally | None], str]
+    """Its words for a session, at a time, with its cost."""
+
+
+# Figures are a session's own, as `turnlog list` says them; the preview also says those with subagents.
+COLUMNS = (
+    Column("agent", 8, 34, "", lambda s, now, cost: s.provider),
+    Column("age", 5, 24, NEWEST, lambda s, now, cost: format_age(now - s.when)),
+    Column("exch.", 6, 58, "length", lambda s, now, cost: format_count(s.exchanges) if s.read else ""),
+    Column(
+        "tokens",
+        7,
+        44,
+        "tokens",
+        lambda s, now, cost: format_count(s.usage.total if s.usage else None) if s.read else "",
+    ),
+    # None is to be worked out.
+    Column("cost", 8, 84, "cost", lambda s, now, cost: "" if cost is None else cost_fact(cost) or "?"),
+)
+_GAP = 2
+"""Cells before a column of words."""
+
+
+_LEAST_ORDERED = 34
+"""The width from which on the column that a list is ordered by is shown, whatever width it asks for."""
+
+
+def shown(width: int, order: str = "") -> list[Column]:
+    """The columns for which a list has room, and the one by which it is ordered."""
+    least = {order: _LEAST_ORDERED} if order else {}
+    return [column for column in COLUMNS if width >= min(column.least, least.get(column.order, column.least))]
+
+
+def cell(column: Column, text: str) -> str:
+    """A text as wide as its column: words from the left, figures to the right."""
+    if column.name == "agent":
+        return " " * _GAP + set_cell_size(cut(text, column.width), column.width)
+    return text.rjust(column.width)
+
+
+def cells(width: int, order: str = "") -> int:
+    """The cells that all shown columns fill together."""
+    return sum(len(cell(column, "")) for column in shown(width, order))
+
+
+def cut(text: str, width: int) -> str:
+    """`text`, ending in an ellipsis if it is wider than `width` cells."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+class Row(NamedTuple):
+    """A line of the list: a session, or the heading of a group."""
+
+    summary: Summary | None
+    heading: str
+    """The group's name; a session's row has that of its group."""
+    depth: int = 0
+    """1 for a fork that stands under the session it was forked from."""
+
+
+class Shelf:
+    """All sessions by path, and the rows that a filter and a scope make of them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._sessions: dict[str, Summary] = {}
+        self._order: list[Summary] | None = None
+        """All, newest first; None until somebody asks, since each of many batches would sort 100,000."""
+        self._texts: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def replace(self, summaries: Iterable[Summary]) -> None:
+        """These are all there are."""
+        self._sessions.clear()
+        self._texts.clear()
+        self.add(summaries)
+
+    def add(self, summaries: Iterable[Summary]) -> None:
+        """Take sessions in; one that is known is replaced. Those that hold nothing to read are left out."""
+        for summary in summaries:
+            key = summary.file
+            self._texts.pop(key, None)
+            if (known := self._sessions.get(key)) is not None and not known.read:
+                known.become(summary)  # the rows that show it need not be made again
+                summary = known
+            if summary.blank:
+                self._sessions.pop(key, None)
+            else:
+                self._sessions[key] = summary
+        self._order = None
+
+    def unsorted(self) -> Collection[Summary]:
+        """All, in no order."""
+        return self._sessions.values()
+
+    def sessions(self) -> list[Summary]:
+        """All, newest first."""
+        if self._order is None:
+            self._order = sorted(self._sessions.values(), key=lambda summary: summary.when, reverse=True)
+        return self._order
+
+    def rows(
+        self,
+        words: str,
+        now: float,
+        order: str = HERE_FIRST,
+        tests: Collection[Callable[[Summary], bool]] = (),
+        cost_of: CostOf = lambda summary: None,
+    ) -> list[Row]:
+        """The rows of sessions that fit the words and pass the tests. By age, this directory's first if so ordered,
+        forks stand under their parents; by a figure each stands for itself.
+        """
+        with uncollected():
+            fitting = self.fitting(words)
+            if tests:
+                fitting = [s for s in fitting if all(test(s) for test in tests)]
+            if (figure := ORDERS[order].figure) is None:
+                return list(_grouped(_families(fitting), self.directory, now, order == HERE_FIRST))
+            ordered = sorted(fitting, key=lambda summary: figure(summary, cost_of(summary)), reverse=True)
+            heading = ORDERS[order].label
+            return [Row(None, heading), *(Row(s, heading) for s in ordered)] if ordered else []
+
+    def fitting(self, words: str) -> list[Summary]:
+        """The sessions that fit the words, newest first."""
+        wanted = search_key(words).split()
+        return [s for s in self.sessions() if self._fits(s, wanted)] if wanted else self.sessions()
+
+    def _fits(self, summary: Summary, words: list[str]) -> bool:
+        key = summary.file
+        text = self._texts.get(key)
+        if text is None:
+            parts = (
+                summary.title,
+                summary.workspace_root,
+                summary.provider,
+                summary.branch,
+                summary.id,
+                *summary.models,
+            )
+            text = search_key("\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]))
+            self._texts[key] = text
+        return all(word in text for word in words)
+
+
+def _families(sessions: list[Summary]) -> list[tuple[Summary, int]]:
+    """Sessions in their order, each fork moved under the session it was forked from, where that one is listed."""
+    if not any(session.lineage.forked_from for session in sessions):
+        return [(session, 0) for session in sessions]
+    by_id = {session.id: session for session in sessions}
+    children: dict[str, list[Summary]] = {}
+    roots = []
+    for session in sessions:
+        root = _root(session, by_id)
+        if root is session:
+            roots.append(session)
+        else:
+            children.setdefault(root.id, []).append(session)
+    # A family stands where its newest member would.
+    roots.sort(key=lambda root: max([root.when, *(s.when for s in children.get(root.id, ()))]), reverse=True)
+    family: list[tuple[Summary, int]] = []
+    for root in roots:
+        family.append((root, 0))
+        family += [(child, 1) for child in children.get(root.id, ())]
+    return family
+
+
+def _root(session: Summary, by_id: dict[str, Summary]) -> Summary:
+    """The first ancestor that is listed; the session itself where there is none, or where sessions form a ring."""
+    seen = {session.id}
+    root = session
+    while (parent := root.lineage.forked_from) is not None and parent in by_id:
+        if parent in seen:
+            return session
+        seen.add(parent)
+        root = by_id[parent]
+    return root
+
+
+HERE = "this directory"
+
+
+def _grouped(family: list[tuple[Summary, int]], directory: Path, now: float, here_first: bool) -> Iterator[Row]:
+    groups: dict[str, list[Row]] = {HERE: []}
+    days = Days(now)
+    within: dict[str | None, bool] = {}
+    heading, rows = HERE, groups[HERE]
+    for session, depth in family:
+        if depth == 0:  # a fork stays in its parent's group
+            root = session.workspace_root
+            if root not in within:
+                within[root] = here_first and in_directory(root, directory)
+            heading = HERE if within[root] else days.group(session.when)
+            rows = groups.setdefault(heading, [])
+        rows.append(Row(session, heading, depth))
+    for name, rows in groups.items():
+        if rows:
+            yield Row(None, name)
+            yield from rows
+
+
+class Days:
+    """The headings under which sessions stand by their age: calendar days, as people count them."""
+
+    def __init__(self, now: float) -> None:
+        midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        names = ((0, "today"), (1, "yesterday"), (6, "last 7 days"), (29, "last 30 days"))
+        self._starts = [((midnight - timedelta(days=days)).timestamp(), name) for days, name in names]
+
+    def start(self, heading: str) -> float:
+        """The time at which the days of a heading begin."""
+        return next(start for start, name in self._starts if name == heading)
+
+    def group(self, when: float) -> str:
+        """The heading for a session of that time."""
+        for start, name in self._starts:
+            if when >= start:
+                return name
+        return "earlier"
 
 
 class SessionList(RowList):
@@ -52,7 +309,7 @@ class SessionList(RowList):
         """
         super().__init__(**options)
         self._directory, self._clock, self._cost_of, self._new_in = directory, clock, cost_of, new_in
-        self._rows: list[Row] = []
+        self._rows: list[Row]
         self._order = NEWEST
         self._place = place
         """The session under the cursor, or that it is to be on."""
@@ -100,9 +357,6 @@ class SessionList(RowList):
         """The sessions that can be seen."""
         rows = self._rows[self._top : self._top + self._page]
         return [row.summary for row in rows if row.summary is not None]
-
-    def _count(self) -> int:
-        return len(self._rows)
 
     def _can(self, index: int) -> bool:
         return self._rows[index].summary is not None

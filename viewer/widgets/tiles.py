@@ -56,7 +56,7 @@ class TileList(RowList):
         super().__init__(**options)
         self._clock = clock
         self._tiles: list[Tile] = []
-        self._lines: list[tuple[Tile, _Line]] = []
+        self._rows: list[tuple[Tile, _Line]]
         self._made: dict[Path, tuple[Tile, tuple[bool, bool], list[tuple[Tile, _Line]]]] = {}
         self._open: set[Path] = set()
         """The sessions all of whose subagents are shown."""
@@ -71,7 +71,7 @@ class TileList(RowList):
         was, index = self.chosen, self._cursor or 0
         row = index - self._top
         made = {}
-        self._lines = []
+        self._rows = []
         alike = Counter((tile.project, tile.provider) for tile in tiles)
         for tile in tiles:
             known = self._made.get(tile.path)
@@ -79,11 +79,11 @@ class TileList(RowList):
             if known is None or known[0] is not tile or known[1] != looks:
                 known = tile, looks, [(tile, line) for line in self._tile_lines(tile, *looks)]
             made[tile.path] = known
-            self._lines += known[2]
+            self._rows += known[2]
         self._made = made
         self._cursor = self._find(*was) if was is not None and self._chosen else None
-        if self._cursor is None and self._lines:
-            self._cursor = self._next(min(index, len(self._lines) - 1) if self._chosen else 0, -1)
+        if self._cursor is None and self._rows:
+            self._cursor = self._next(min(index, len(self._rows) - 1) if self._chosen else 0, -1)
         self._fit()
         # A list that shows its beginning goes on showing it while the cursor is in sight.
         if self._top:
@@ -93,7 +93,7 @@ class TileList(RowList):
 
     def _find(self, tile: Path, path: Path) -> int | None:
         own = None
-        for index, (one, line) in enumerate(self._lines):
+        for index, (one, line) in enumerate(self._rows):
             if one.path == tile and line.path is not None:
                 own = index if own is None else own
                 if line.path == path:
@@ -103,15 +103,15 @@ class TileList(RowList):
     @property
     def chosen(self) -> tuple[Path, Path] | None:
         """The session under the cursor, and the same or its subagent there."""
-        if self._cursor is None or self._cursor >= len(self._lines):
+        if self._cursor is None or self._cursor >= len(self._rows):
             return None
-        tile, line = self._lines[self._cursor]
+        tile, line = self._rows[self._cursor]
         return (tile.path, line.path or tile.path)
 
     @property
     def current(self) -> Tile | None:
         """The tile under the cursor."""
-        return None if self.chosen is None or self._cursor is None else self._lines[self._cursor][0]
+        return None if self.chosen is None or self._cursor is None else self._rows[self._cursor][0]
 
     def toggle_helpers(self) -> bool:
         """Show all subagents of the session under the cursor, and go to the first one; or go back to the session, and
@@ -129,19 +129,16 @@ class TileList(RowList):
 
     def go_waiting(self) -> bool:
         """Go to the next session that waits, round the end; returns whether there is one."""
-        count, start = len(self._lines), -1 if self._cursor is None else self._cursor
+        count, start = len(self._rows), -1 if self._cursor is None else self._cursor
         for index in chain(range(start + 1, count), range(start + 1)):
-            tile, line = self._lines[index]
+            tile, line = self._rows[index]
             if line.path == tile.path and tile.state.does in (Does.WAITS, Does.STOPPED):
                 self._go(index)
                 return True
         return False
 
-    def _count(self) -> int:
-        return len(self._lines)
-
     def _can(self, index: int) -> bool:
-        return self._lines[index][1].path is not None
+        return self._rows[index][1].path is not None
 
     # -- a tile's lines --------------------------------------------------------------------------------------------
 
@@ -213,17 +210,16 @@ class TileList(RowList):
         self.show(self._tiles)
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line of the screen."""
         strip = super().render_line(y)
         self._drawn[y] = self._line_at(y), strip
         return strip
 
     def _line_at(self, y: int) -> _Line | None:
         index = self._top + y
-        return self._lines[index][1] if index < len(self._lines) else None
+        return self._rows[index][1] if index < len(self._rows) else None
 
     def _row(self, index: int, width: int) -> list[Segment]:
-        line, styles = self._lines[index][1], self._styles
+        line, styles = self._rows[index][1], self._styles
         lead = [Segment(" "), *(Segment(text, styles[style]) for text, style in line.lead)]
         room = width - 2 - sum(width_of(segment.text) for segment in lead)
         if line.state is not None:

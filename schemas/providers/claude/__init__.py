@@ -99,7 +99,6 @@ _FACTS = {
     "attributionPlugin": "plugin", "attributionMcpServer": "mcpServer", "sourceToolUseID": "sourceToolUseId",
     "supersedesUuids": "supersedes",
 }  # fmt: skip
-_PROGRESS = (Skip("progress"),)
 
 
 class Claude(Lines):
@@ -138,8 +137,10 @@ class Claude(Lines):
     """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
-        self._served: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
-        """The usage read last, with its model, and what they say."""
+        self._usage, self._model = Data(), ""
+        self._figures: TokenUsage | None = None
+        self._priced = ""
+        """The usage read last with its model, and what they say."""
         self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
@@ -282,10 +283,11 @@ class Claude(Lines):
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            if self._served[:2] != (usage, model):  # the lines of a response repeat it
-                self._served = usage, model, self.usage_of(usage), priced_as(model, usage)
-            if (figures := self._served[2]) is not None:
-                yield Count(figures, name, self._served[3])
+            if usage != self._usage or model != self._model:  # the lines of a response repeat it
+                self._usage, self._model = usage, model
+                self._figures, self._priced = self.usage_of(usage), priced_as(model, usage)
+            if self._figures is not None:
+                yield Count(self._figures, name, self._priced)
             # Of an advisor's calls alone the response's own figures say nothing (faults f14).
             iterations = usage.get("iterations")
             for at, one in enumerate(iterations) if type(iterations) is list else ():
@@ -500,8 +502,8 @@ class Claude(Lines):
         """Read the progress of a tool use: only links of the chain, except one that names a started subagent."""
         data = record.get("data")
         if type(data) is not dict or data.get("type") != "agent_progress":
-            return _PROGRESS
-        return Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId"))), *_PROGRESS
+            return ()
+        return (Link(text_of(record.get("parentToolUseID")), text_of(data.get("agentId"))),)
 
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
         """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""

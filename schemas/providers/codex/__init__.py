@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from schemas.clean import clean_value
-from schemas.diffs import FileDiff, from_v4a
+from schemas.diffs import FileDiff
 from schemas.message import Tool, ToolStatus
 from schemas.path_hints import local_path
 from schemas.provider import Environment, Format, Location, Reading, moved_home
@@ -150,8 +150,8 @@ class Codex(Lines):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with what the events about it know better: exit codes, directories, a refusal."""
-        if isinstance(use.input, tools.Asked):
-            use.name, use.input = use.input.told
+        if isinstance(use, tools.Call) and use.item is not None:
+            use.input = tools.call_input(use.item)
         tool, facts = super().tool(use, answer, path)
         tool.images = tool.images or list(use.images)
         script, commands = use.name in tools.SCRIPTS, list[str]()
@@ -176,14 +176,14 @@ class Codex(Lines):
             tool.input = clean_value({"commands": commands, **tool.input})
         if tool.diffs and tool.type == "shell":
             tool.type = "write"
-        tools.complete_output(tool)
+        tools.complete(tool, facts)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool: from the events, which have line numbers, else from the patch itself."""
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
-        patch = tools.patch_text(tool.name, tool.input)
-        return [diff for one in changes for diff in tools.change_diffs(one)] or (from_v4a(patch) if patch else [])
+        told = [diff for one in changes for diff in tools.change_diffs(one)]
+        return told or tools.patched(tool.name, tool.input)
 
 
 PROVIDER = Codex()

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from schemas.message import Kind, ToolStatus
 from schemas.providers.codex import items
 from schemas.providers.codex.items import EVENT, ITEM
-from schemas.providers.codex.locate import UUID, facts_of, of_subagent, parent_of, uuid_time
-from schemas.providers.codex.texts import Counts, Result, counts_of, usage_of
+from schemas.providers.codex.locate import UUID, facts_of, origin_of, uuid_time
+from schemas.providers.codex.texts import Result, usage_in
 from schemas.providers.codex.tools import SCRIPTS, Call
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Also, Answer, Child, Count, Data, Fact, Held, Link, Say, Skip, Task, Turn
@@ -59,7 +59,7 @@ class Ownership:
         self._id, self._born = text_of(meta.get("id")), when(meta.get("timestamp"))
         self.parent_turns = frozenset[str]()
         """The parent's turn ids, where its file is at hand."""
-        self.source = text_of(meta.get("forked_from_id")) or parent_of(meta)
+        self.source = text_of(meta.get("forked_from_id")) or origin_of(meta).parent
         self._first: float | None = None
         self._counts = self._lines = 0
         self._dated = False
@@ -142,10 +142,12 @@ class Spent:
         self.turn = ""
         self._counted, self._number = "", 0
         """The last response of the turn that was counted by a difference, and how many were."""
-        self._total: Counts | None = None
+        self._total: TokenUsage | None = None
         self._said: object = None
         """The running total, where it was needed, and the object that said it."""
-        self._last: Counts | None = None
+        self._tokens = 0
+        """All tokens in it, as that object counts them."""
+        self._last: TokenUsage | None = None
         self._exact: set[int] = set()
         self._responses: set[int] = set()
 
@@ -175,28 +177,29 @@ class Spent:
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen
         exact = bool(self.turn) and hash(self.turn) in self._exact
-        if exact and isinstance(said, dict) and as_count(said.get("total_tokens")) is not None:
-            self._total, self._said = None, said
+        tokens = as_count(dict_of(said).get("total_tokens"))
+        if exact and tokens is not None:
+            self._total, self._said, self._tokens = None, said, tokens
             return None
-        total, before = counts_of(said), self._total or counts_of(self._said)
-        if total is not None and before is not None and (total[5] or 0) >= (before[5] or 0):
-            step: Counts | None = [n and max(0, n - (b or 0)) for n, b in zip(total, before, strict=True)]
+        total, before = usage_in(said), self._total or usage_in(self._said)
+        if total is not None and before is not None and (tokens or 0) >= self._tokens:
+            step: TokenUsage | None = total.less(before)
         else:
-            step = counts_of(info.get("last_token_usage"))
+            step = usage_in(info.get("last_token_usage"))
             if total is not None:
                 step = step if before is not None else step or total  # the total goes on from a thread before
             else:
                 # Without a running total only equal neighbours can be told for repeats.
                 step, self._last = None if step == self._last else step, step
         if total is not None:
-            self._total, self._said = total, said
-        if exact or step is None or not any((usage := usage_of(step))[:5]):
+            self._total, self._said, self._tokens = total, said, tokens or 0
+        if exact or step is None or not any(step):
             return None
         name = self._name(source)
         if copied and not UUID.search(name):
             return None  # nothing tells the copy, which has another time, from a response of its own
         self._counted = name
-        return Count(usage, name, text_of(info.get("model")), closes=True)
+        return Count(step, name, text_of(info.get("model")), closes=True)
 
     def response(self, usage: TokenUsage, name: str, turn: str, source: str) -> Count:
         """One response exactly: what was counted by a difference before may be this very one."""
@@ -241,7 +244,7 @@ class Rollout(History):
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
             items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
-            items.Event: self._event, items.Border: self._border, items.Mute: self._mute, items.Round: self._round,
+            items.Event: self._event, items.Border: self._border, items.Round: self._round,
             items.Response: self._response,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
@@ -333,10 +336,16 @@ class Rollout(History):
             yield record, number, setting if changed else Skip(setting.record)
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
-        """A goal, which is written again with every count of its tokens, or one of the instructions before a turn."""
+        """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
+        one of the instructions before a turn.
+        """
         if say.role == "goal":
             goal, self._goal = self._goal, (say.text, say.label)
             yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+        elif say.role == "mute":
+            answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
+            mute = self._in_turn and self._prompted and not answered
+            yield record, number, as_word(say, Say) if mute else Skip("task_complete")
         else:
             say.row = self._row if self._row == self._instructed else -1
             yield record, number, say
@@ -353,10 +362,6 @@ class Rollout(History):
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
         yield record, number, Skip("task_started")
-
-    def _mute(self, record: Record, number: int, say: items.Mute) -> Iterator[Placed]:
-        answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode that is not told
-        yield record, number, say if self._in_turn and self._prompted and not answered else Skip("task_complete")
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
@@ -380,7 +385,7 @@ class Rollout(History):
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
 
     def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
-        if mail.recipient and not self._prompted and mail.recipient == of_subagent(self._meta, "agent_path"):
+        if mail.recipient and not self._prompted and mail.recipient == origin_of(self._meta).path:
             mail.kind = Kind.PROMPT
             self._open()
         yield record, number, mail

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from schemas.clean import as_json
 from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_text, counts_of, usage_of
-from schemas.providers.codex.tools import SPAWNS, Asked, Call, call_input, command_of, search_key, tool_name
+from schemas.providers.codex.texts import Result, Segment, content_text, usage_in
+from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, list_of, number, text_of, whole
+from schemas.values import dict_of, list_of, number, text_of, texts_of, whole
 
 Items: TypeAlias = "Iterable[Any]"
 Reader: TypeAlias = "Callable[[Data], Items]"
@@ -87,10 +88,6 @@ class Border(Turn):
     """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
-class Mute(Say):
-    """A turn ends without a last message; of one that failed, versions until 0.142 tell nothing else."""
-
-
 class Round(Fact):
     """A count of tokens: running totals, and what came last to them; what is in the window is a fact."""
 
@@ -99,8 +96,7 @@ class Round(Fact):
     def __init__(self, info: Data) -> None:
         last, window = info.get("last_token_usage"), info.get("model_context_window")
         used = as_count(last.get("total_tokens")) if type(last) is dict else None
-        super().__init__(context_window=whole(window), context_used=used)
-        self.info = info
+        self.said, self.info = {"context_window": whole(window), "context_used": used}, info
 
 
 class Response(NamedTuple):
@@ -186,11 +182,11 @@ def _compacted(payload: Data) -> Items:
 
 
 def _response(payload: Data) -> Items:
-    counts = counts_of(payload.get("usage"))
-    if counts is None:
+    if (usage := usage_in(payload.get("usage"))) is None:
         return [Skip("token_usage_record")]
-    name, turn = text_of(payload.get("response_id")), text_of(payload.get("turn_id"))
-    return [Response(usage_of(counts), name, turn, payload.get("thread_id"))]
+    return [
+        Response(usage, text_of(payload.get("response_id")), text_of(payload.get("turn_id")), payload.get("thread_id"))
+    ]
 
 
 def _message(payload: Data, source: int = ITEM) -> Items:
@@ -281,14 +277,15 @@ def _id_of(body: Data) -> str:
 def _call(payload: Data) -> Items:
     kind = payload["type"]
     name = tool_name(payload) if kind in ("function_call", "custom_tool_call") else kind.removesuffix("_call")
-    asked = Asked(lambda: (name, call_input(payload)))
-    use = Call(name=name, use_id=_id_of(payload), input=asked, extra=asked)
+    use = Call(name=name, use_id=_id_of(payload), item=payload)
     if name == "apply_patch":
-        use.text = text_of(asked.told[1].get("input")) or text_of(payload.get("arguments"))
+        use.text = text_of(call_input(payload).get("input")) or text_of(payload.get("arguments"))
+    elif name == "exec_command" and (command := command_of(call_input(payload))):
+        use.extra = {"command": command}  # a fact of what goes on with it, too
     elif name in ("write_stdin", "wait"):
-        use.goes_on = str(asked.told[1].get("session_id" if name == "write_stdin" else "cell_id"))
+        use.goes_on = str(call_input(payload).get("session_id" if name == "write_stdin" else "cell_id"))
     elif text_of(payload.get("name")) in SPAWNS:
-        given = asked.told[1]
+        given = call_input(payload)
         prompt = text_of(given.get("message")) or text_of(given.get("prompt"))
         use.task, use.flags = Task("", text_of(given.get("task_name")), prompt), Flag.SUBAGENT
     elif kind in ("web_search_call", "image_generation_call"):  # they have no result item
@@ -314,8 +311,12 @@ def _made(payload: Data) -> list[Part]:
     return [image_part(None, result, payload.get("saved_path"))] if result else []
 
 
-def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **more: Any) -> Items:
-    """Read an event about a tool use."""
+def _event(body: Data, found: Result, name: str, given: Data, **more: Any) -> Items:
+    """Read an event about a use of the tool with that name and input."""
+    if body.get("status") == "declined":
+        found.status = ToolStatus.DENIED
+    elif (error := body.get("error")) or body.get("status") == "failed" or body.get("success") is False:
+        texts.failed(found, error)
     lasted = body.get("duration")
     if type(lasted) is dict:  # as Rust serialises it
         found.seconds = (number(lasted.get("secs")) or 0) + (number(lasted.get("nanos")) or 0) / 1e9
@@ -323,8 +324,7 @@ def _event(body: Data, found: Result, asked: Callable[[], tuple[str, Data]], **m
         spent = number(body.get("duration_ms"))
         found.seconds = number(lasted) if spent is None else spent / 1000
     found.use_id, found.details, found.beside = _id_of(body), body, True
-    told = Asked(asked)
-    return [Event(use_id=found.use_id, answer=found, input=told, extra=told, **more)]
+    return [Event(name=name, use_id=found.use_id, input=given, answer=found, **more)]
 
 
 def _executed(body: Data) -> Items:
@@ -333,52 +333,55 @@ def _executed(body: Data) -> Items:
     if body.get("source") in ("user_shell", "userShell"):
         command = command_of({"command": body.get("command")})
         return _typed([(Kind.COMMAND, command, "shell"), *texts.printed(found)], EVENT)
-
-    def asked() -> tuple[str, Data]:
-        given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
-        return "exec_command", given | ({"cwd": local_path(given["cwd"])} if text_of(given.get("cwd")) else {})
-
-    return _event(body, found, asked)
-
-
-def _patched(body: Data) -> Items:
-    return _event(body, texts.ended(body), lambda: ("apply_patch", {}))
+    given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
+    if text_of(given.get("cwd")):
+        given["cwd"] = local_path(given["cwd"])
+    return _event(body, found, "exec_command", given)
 
 
 def _mcp(body: Data) -> Items:
-    use = dict_of(body.get("invocation")) or body
+    """A tool of an MCP server answered: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
+    use, data = dict_of(body.get("invocation")) or body, dict_of(body.get("result"))
+    inner = dict_of(data.get("Ok")) or data
+    text = content_text(inner.get("content"), "\n")
+    structured = inner.get("structuredContent", inner.get("structured_content"))
+    if not text and structured is not None:
+        text = as_json(structured, indent=True)
+    found = Result(text=text, images=texts.content_images(inner.get("content")))
+    if inner.get("isError") is True or data.get("Err") is not None:
+        texts.failed(found, data.get("Err"))
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
-    return _event(body, texts.mcp_outcome(body), lambda: (name, dict_of(use.get("arguments"))))
+    return _event(body, found, name, call_input(use))
 
 
 def _searched(body: Data) -> Items:
-    """A web search ended; its item may lack the id."""
+    """A web search ended; its item may lack the id. A hit is a line."""
     search, source = search_key(body.get("action"), body.get("query")), EVENT if "call_id" in body else COMPLETED
     given = dict_of(body.get("action")) or ({"query": body["query"]} if body.get("query") else {})
-    found = Result(text=texts.hits(body))
-    return _event(body, found, lambda: ("web_search", given), search=search, source=source)
+    lines = []
+    for hit in map(dict_of, list_of(body.get("results"))):
+        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
+        lines.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
+    return _event(body, Result(text="\n".join(lines)), "web_search", given, search=search, source=source)
 
 
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
-    return _event(body, Result(images=texts.image_of(path)), lambda: ("view_image", {"path": path} if path else {}))
+    return _event(body, Result(images=texts.image_of(path)), "view_image", {"path": path} if path else {})
 
 
 def _pictured(body: Data) -> Items:
     given = {"prompt": body["revised_prompt"]} if body.get("revised_prompt") else {}
-    return _event(body, Result(images=_made(body)), lambda: ("image_generation", given))
+    return _event(body, Result(images=_made(body)), "image_generation", given)
 
 
 def _dynamic(body: Data) -> Items:
     """A tool of the app's was asked, or answered."""
-    content = body.get("content_items") or body.get("contentItems") or text_of(body.get("error"))
-    found = texts.decode(content)
-    if body.get("success") is False:
-        found.status = ToolStatus.ERROR
-    elif body.get("type") == "dynamic_tool_call_request":
+    found = texts.decode(body.get("content_items") or body.get("contentItems"))
+    if body.get("type") == "dynamic_tool_call_request":
         found.status = ToolStatus.PENDING
     name = tool_name({"name": body.get("tool"), "namespace": body.get("namespace")})
-    return _event(body, found, lambda: (name, dict_of(body.get("arguments"))))
+    return _event(body, found, name, call_input(body))
 
 
 _COLLAB = {
@@ -391,21 +394,22 @@ _ASKED = ("prompt", "model", "new_agent_nickname", "new_agent_role", "receiver_t
 def _collab(body: Data) -> Items:
     """A subagent was started, written to, waited for or closed."""
     name = _COLLAB.get(text_of(body.get("type"))) or tool_name({"name": body.get("tool")})
+    states = [{"thread_id": thread, **dict_of(state)} for thread, state in dict_of(body.get("agents_states")).items()]
     lines = []
-    for item in map(dict_of, list_of(body.get("agent_statuses"))):
+    for item in [*map(dict_of, list_of(body.get("agent_statuses"))), *states]:
         state, text = texts.status_text(item.get("status"))
         who = text_of(item.get("agent_nickname")) or text_of(item.get("thread_id"))
-        lines.append(f"{who}: {state}\n{text}".strip())
+        lines.append(f"{who}: {state}\n{text or text_of(item.get('message'))}".strip())
     if not lines and body.get("type") in _COLLAB:
         state, text = texts.status_text(body.get("status"))
         lines = [text or state]
-    threads = [body.get("new_thread_id")]
+    threads, task = [body.get("new_thread_id")], None
     if name in ("spawnAgent", "spawn_agent"):
         threads += list_of(body.get("receiver_thread_ids"))
-    links = [thread for thread in threads if isinstance(thread, str) and thread]
-    nickname = text_of(body.get("new_agent_nickname")) or text_of(body.get("new_agent_role"))
-    task, given = Task(nickname, "", text_of(body.get("prompt"))), {key: body[key] for key in _ASKED if body.get(key)}
-    return _event(body, Result(text="\n\n".join(filter(None, lines))), lambda: (name, given), links=links, task=task)
+        nickname = text_of(body.get("new_agent_nickname")) or text_of(body.get("new_agent_role"))
+        task = Task(nickname, "", text_of(body.get("prompt")))
+    links, given = list(filter(None, texts_of(threads))), {key: body[key] for key in _ASKED if body.get(key)}
+    return _event(body, Result(text="\n\n".join(filter(None, lines))), name, given, links=links, task=task)
 
 
 def _activity(body: Data) -> Items:
@@ -446,7 +450,8 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
     else:
         mute = "last_agent_message" in payload and not payload["last_agent_message"]
-        yield Mute(_NOTE, label="Ended without an answer") if mute else Skip("task_complete")
+        # Of a turn that failed, versions until 0.142 tell nothing else.
+        yield Held(_NOTE, label="Ended without an answer", role="mute") if mute else Skip("task_complete")
     yield Border(False, spent / 1000 if spent is not None and spent > 0 else None, stopped or None)
 
 
@@ -501,7 +506,7 @@ def _completed(payload: Data) -> Items:
     """Read an item of a paginated rollout, which mostly repeats a response item."""
     item = dict_of(payload.get("item"))
     kind = text_of(item.get("type"))
-    reader = _COMPLETED.get(kind) or _COMPLETED.get(kind[:1].upper() + kind[1:])
+    reader = COMPLETED_ITEMS.get(kind) or COMPLETED_ITEMS.get(kind[:1].upper() + kind[1:])
     return reader(item) if reader is not None else [Say(Kind.UNKNOWN, label=f"item_completed {kind or '(no type)'}")]
 
 
@@ -511,7 +516,7 @@ def _by_name(readers: dict[Reader, str]) -> dict[str, Reader]:
 
 _EITHER = _by_name({
     _executed: "CommandExecution exec_command_end",
-    _patched: "FileChange patch_apply_end",
+    lambda body: _event(body, texts.ended(body), "apply_patch", {}): "FileChange patch_apply_end",
     _mcp: "McpToolCall mcp_tool_call_end",
     _dynamic: "DynamicToolCall dynamic_tool_call_request dynamic_tool_call_response",
     _collab: f"CollabAgentToolCall CollabToolCall {' '.join(_COLLAB)}",
@@ -523,7 +528,7 @@ _EITHER = _by_name({
     _reviewed: "ExitedReviewMode exited_review_mode",
 })  # fmt: skip
 """What completed items and events tell alike."""
-_COMPLETED: dict[str, Reader] = {
+COMPLETED_ITEMS: dict[str, Reader] = {
     **_EITHER,
     "UserMessage": lambda item: _message({**item, "role": "user"}, COMPLETED),
     "AgentMessage": lambda item: _spoken(item.get("content"), COMPLETED, item),

@@ -6,13 +6,13 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas import zst
-from schemas.folders import entries_of, matching, reason_of, state_of
+from schemas.folders import bytes_in, entries_of, matching, reason_of, state_of
 from schemas.path_hints import local_path
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
 from schemas.providers.kit.running import Stated, Status
@@ -22,6 +22,8 @@ from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of, when, whole
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from schemas.session import Session
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -39,7 +41,7 @@ _LARGEST = 16 << 20
 _HEADER = 32 << 10
 """Bytes. What most headers fit in."""
 _SMALL = 64 << 20
-"""Bytes. A file that is read only for a fact in it is no larger."""
+"""Bytes. No more is read of a file for a fact in it."""
 _LATEST = 2.0**32
 """Of the time in an id, in seconds: the year 2106. Digits that somebody made up name any year."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
@@ -65,52 +67,52 @@ def is_typescript(document: object) -> bool:
     return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
 
 
-def of_subagent(meta: Data, key: str) -> str:
-    """A fact of a subagent: it stands in the header or in what that says of its source."""
-    spawn = dict_of(dict_of(dict_of(meta.get("source")).get("subagent")).get("thread_spawn"))
-    return text_of(spawn.get(key)) or text_of(meta.get(key))
+class Origin(NamedTuple):
+    """The origin of a thread, as its header tells it."""
 
-
-def is_subagent(meta: Data) -> bool:
-    """Return whether another thread started this one."""
-    named = meta.get("thread_source") in ("subagent", "guardian_review") or bool(text_of(meta.get("parent_thread_id")))
-    return named or "subagent" in dict_of(meta.get("source"))
-
-
-def is_internal(meta: Data) -> bool:
-    """Return whether the program started the thread for itself: a guard, a reviewer, a compaction, its memory."""
-    source = dict_of(meta.get("source"))
-    kind = source.get("subagent")
-    kind = kind.get("other") if isinstance(kind, dict) else kind
-    named = meta.get("thread_source") in ("guardian_review", "memory_consolidation")
-    return named or "internal" in source or kind in _INTERNAL
-
-
-def parent_of(meta: Data) -> str:
-    """The thread that spawned this one; a fork that a person made has none."""
-    parent = of_subagent(meta, "parent_thread_id")
-    return parent or (text_of(meta.get("forked_from_id")) if is_subagent(meta) else "")
-
-
-def agent_name(meta: Data) -> str:
+    parent: str
+    """The thread that spawned it; one that a person forked has none."""
+    subagent: bool
+    """Whether another thread started it."""
+    internal: bool
+    """Whether the program started it for itself: a guard, a reviewer, a compaction, its memory."""
+    name: str
     """A subagent's nickname and role: `Confucius (explorer)`; what it is if it has neither."""
-    name = of_subagent(meta, "agent_nickname")
-    role = of_subagent(meta, "agent_role") or of_subagent(meta, "agent_type")
-    kind = dict_of(meta.get("source")).get("subagent")
-    return f"{name} ({role})" if name and role else name or role or text_of(kind) or text_of(dict_of(kind).get("other"))
+    path: str
+    """A subagent's address for mail."""
+
+
+def origin_of(meta: Data) -> Origin:
+    """The origin of a thread: what is told of a subagent stands in the header or in what that says of its source."""
+    source, started = dict_of(meta.get("source")), meta.get("thread_source")
+    kind = source.get("subagent")
+    spawn = dict_of(dict_of(kind).get("thread_spawn"))
+    kind = kind.get("other") if isinstance(kind, dict) else kind
+
+    def told(key: str) -> str:
+        return text_of(spawn.get(key)) or text_of(meta.get(key))
+
+    name, role = told("agent_nickname"), told("agent_role") or told("agent_type")
+    subagent = started in ("subagent", "guardian_review") or "subagent" in source
+    subagent = subagent or bool(text_of(meta.get("parent_thread_id")))
+    return Origin(
+        told("parent_thread_id") or (text_of(meta.get("forked_from_id")) if subagent else ""), subagent,
+        started in ("guardian_review", "memory_consolidation") or "internal" in source or kind in _INTERNAL,
+        f"{name} ({role})" if name and role else name or role or text_of(kind), told("agent_path"),
+    )  # fmt: skip
 
 
 def facts_of(meta: Data) -> Fact:
     """Return the facts of the session in a header."""
-    git, source, parent = dict_of(meta.get("git")), meta.get("source"), parent_of(meta)
+    git, source, origin = dict_of(meta.get("git")), meta.get("source"), origin_of(meta)
     cwd, name = local_path(text_of(meta.get("cwd"))), text_of(meta.get("id"))
     return Fact(
         id=name, workspace_root=cwd, cwd=cwd, branch=git.get("branch"), version=meta.get("cli_version"),
-        created=when(meta.get("timestamp")), parent=parent, agent_id=name if parent else "",
-        forked_from="" if is_subagent(meta) else meta.get("forked_from_id"),
+        created=when(meta.get("timestamp")), parent=origin.parent, agent_id=name if origin.parent else "",
+        forked_from="" if origin.subagent else meta.get("forked_from_id"),
         gitRevision=text_of(git.get("commit_hash")), gitRemote=text_of(git.get("repository_url")),
         originator=text_of(meta.get("originator")), model_provider=text_of(meta.get("model_provider")),
-        source=source if isinstance(source, str) else "subagent" if source else "", agent=agent_name(meta),
+        source=source if isinstance(source, str) else "subagent" if source else "", agent=origin.name,
     )  # fmt: skip
 
 
@@ -122,12 +124,9 @@ class Found(NamedTuple):
     """Empty where only its name says that it is a rollout: it stands for no other one."""
     size: int
     mtime_ns: int
-    parent: str = ""
-    subagent: bool = False
-    internal: bool = False
-    base: str | None = None
+    origin: Origin = origin_of({})
+    base: str = ""
     """Rollout id of the file that this one goes on from."""
-    name: str = ""
 
 
 def file_id(path: Path) -> str:
@@ -177,17 +176,17 @@ def first_meta(line: bytes) -> dict[str, Any]:
     return record if is_old_header(record) and "instructions" in record else {}
 
 
-_seen: dict[Path, tuple[int, int, Found | None]] = {}
+_seen: dict[Path, tuple[int, Found]] = {}
 
 
 @guarded()
 def look(path: Path, stat: os.stat_result) -> Found | None:
     """Return the facts of a file; None if it is no rollout. The first line never changes: read once. Raises OSError."""
     known = _seen.get(path)
-    if known is not None and known[0] == stat.st_ino and known[1] <= stat.st_size and known[2] is not None:
-        return known[2]._replace(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
-    found = _look(path, stat)
-    _seen[path] = (stat.st_ino, stat.st_size, found)
+    if known is not None and known[0] == stat.st_ino and known[1].size <= stat.st_size:
+        return known[1]._replace(size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+    if (found := _look(path, stat)) is not None:
+        _seen[path] = stat.st_ino, found
     return found
 
 
@@ -198,19 +197,16 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
             data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _LARGEST and (more := file.read(1 << 20)):
             data += more
-    meta, size, changed = first_meta(data.partition(b"\n")[0]), stat.st_size, stat.st_mtime_ns
-    if name := text_of(meta.get("id")):
-        base = text_of(dict_of(meta.get("history_base")).get("thread_id")) or None
-        subagent, internal = is_subagent(meta), is_internal(meta)
-        parent, agent = parent_of(meta), agent_name(meta)
-        return Found(path, name, size, changed, parent, subagent, internal, base, agent)
-    is_document = path.suffix == ".json"
-    data = path.read_bytes() if is_document else data
-    head = read_head(path, data, whole=is_document or len(data) >= size)
-    if not detect(head):
-        return None
-    session = dict_of(dict_of(head.document).get("session"))
-    return Found(path, text_of(session.get("id")) or file_id(path), size, changed)
+    meta = first_meta(data.partition(b"\n")[0])
+    if not (name := text_of(meta.get("id"))):
+        is_document = path.suffix == ".json"
+        data = path.read_bytes() if is_document else data
+        head = read_head(path, data, whole=is_document or len(data) >= stat.st_size)
+        if not detect(head):
+            return None
+        name = text_of(dict_of(dict_of(head.document).get("session")).get("id")) or file_id(path)
+    base = text_of(dict_of(meta.get("history_base")).get("thread_id"))
+    return Found(path, name, stat.st_size, stat.st_mtime_ns, origin_of(meta), base)
 
 
 def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
@@ -222,7 +218,7 @@ def find(location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         threads.setdefault(one.id or str(one.path), []).append(one)
     for files in threads.values():
         shown, damaged = _newest(files)
-        if not (shown.internal or (shown.subagent and shown.parent in threads)):
+        if not (shown.origin.internal or (shown.origin.subagent and shown.origin.parent in threads)):
             for one in (shown, *damaged):
                 yield SessionFile("codex", os.fspath(one.path), one.id or file_id(one.path), one.size, one.mtime_ns)
 
@@ -258,45 +254,48 @@ def _rollouts(roots: Iterable[Path], problems: list[Problem]) -> Iterator[Found]
             yield rollout
 
 
-def folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[Path]:
-    """Return the folders of rollouts begun between two times: by the local date, as Codex names its folders."""
+def _folders_near(path: Path, home: Path | None, since: float | None, until: float | None) -> list[str]:
+    """The folders of rollouts begun between two times, that of `path` first."""
+    folder = os.fspath(path.parent)
     if home is None or since is None:
-        return [path.parent]
-    first, last = (datetime.fromtimestamp(time).date() for time in (since, max(until or since, since)))
+        return [folder]
+    first, last = date.fromtimestamp(since), date.fromtimestamp(max(until or since, since))
+    return [folder, *(one for one in _folders(home, first, last) if one != folder)]
+
+
+@lru_cache(maxsize=256)
+def _folders(home: Path, first: date, last: date) -> list[str]:
+    """The folders of some days, by the local date, as Codex names them, and those that have no date."""
     # A session that is older than a year had no children every day.
     days = (first + timedelta(days=number - 1) for number in range(min((last - first).days + 3, 400)))
-    dated = [home / "sessions" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}" for day in days]
-    return list(dict.fromkeys([path.parent, *dated, *(home / name for name in reversed(ROOTS))]))
+    return [*(f"{home}/sessions/{day:%Y/%m/%d}" for day in days), *(f"{home}/{name}" for name in reversed(ROOTS))]
 
 
-def _near(name: str, path: Path, until: float | None = None) -> Iterator[Path]:
-    """The rollouts with an id in their names in the folders of its time, or from then on; plain before packed."""
-    if UUID.fullmatch(name):
-        born = uuid_time(name)
-        for folder in folders_near(path, home_of(path), born, until or born):
-            now, changed = time.time_ns(), state_of(folder)[0]
-            # Within the clock's tick a folder changes twice at one time.
-            names = _names_in(folder, changed if now - changed > 1e9 else now)
-            yield from (folder / one for one in names if name in one)
-
-
-@lru_cache(maxsize=400)
-def _names_in(folder: Path, changed: int) -> list[str]:
-    """The names of the rollouts in a folder as of a time: for each of its sessions they are asked for again."""
-    return [entry.name for entry in entries_of(folder, [], is_root=True) if entry.name.endswith(_SUFFIXES[:2])]
-
-
-def find_rollout(rollout: str, path: Path) -> Path | None:
-    """The file whose name ends in an id, near another one."""
-    return next((file for file in _near(rollout, path) if file_id(file) == rollout), None)
-
-
-def files_of(thread: str, path: Path) -> list[Path]:
-    """The files of a thread until today (`rollout-TIME-THREAD_ROLLOUT.jsonl`), the plain one of each."""
+def rollouts_near(name: str, path: Path, until: float | None = None) -> dict[str, Path]:
+    """The rollouts with an id in their names (`rollout-TIME-THREAD_ROLLOUT.jsonl`) by their own ids, the plain one of
+    each: those in the folders of the id's time, or of all days from then on.
+    """
     found: dict[str, Path] = {}
-    for file in _near(thread, path, time.time()):
-        found.setdefault(file_id(file), file)
-    return list(found.values())
+    if UUID.fullmatch(name):
+        born, path = uuid_time(name), path.absolute()
+        for folder in _folders_near(path, home_of(path), born, until or born):
+            for file in (Path(folder, one) for one in _names_in(folder) if name in one):
+                found.setdefault(file_id(file), file)
+    return found
+
+
+def _names_in(folder: str) -> list[str]:
+    """The names of the rollouts in a folder."""
+    now, changed = time.time_ns(), state_of(folder)[0]
+    # Within the clock's tick a folder changes twice at one time.
+    return _listed(folder, changed if now - changed > 1e9 else now)
+
+
+@lru_cache(maxsize=1000)
+def _listed(folder: str, changed: int) -> list[str]:
+    """The same as of a time: for each of the folder's sessions they are asked for again."""
+    entries = entries_of(folder, [], is_root=True)
+    return [entry.name for entry in entries if entry.name.endswith(_SUFFIXES[:2]) and entry.is_file()]
 
 
 _TURN_ID = re.compile(rb'"turn_id"\s*:\s*"([^"\\]{1,100})"')
@@ -304,24 +303,17 @@ _TURN_ID = re.compile(rb'"turn_id"\s*:\s*"([^"\\]{1,100})"')
 
 def turns_of(path: Path | None) -> frozenset[str]:
     """The turn ids that a file names, if it is small enough to be read through; none otherwise."""
-    data = b"" if path is None or path.suffix == ".zst" else _small(path)
-    return frozenset(turn.decode("utf-8", "replace") for turn in set(_TURN_ID.findall(data)))
-
-
-def _small(path: Path) -> bytes:
-    """A file of a reasonable size; nothing of any other."""
-    try:
-        return path.read_bytes() if path.stat().st_size <= _SMALL else b""
-    except OSError:
-        return b""  # there need not be one
+    data = b"" if path is None or path.suffix == ".zst" else bytes_in(path, _SMALL)
+    found = _TURN_ID.findall(data) if len(data) < _SMALL else ()
+    return frozenset(turn.decode("utf-8", "replace") for turn in set(found))
 
 
 def stamps(session: Session) -> object:
     """The state of all that `beside` looks at; None while a file there has only begun."""
     home, folders = _places(session)
-    if not all(_rollouts_in(folder)[1] for folder in folders):
-        return None
-    return [state_of(place) for place in (*folders, *((home / _INDEX, *_databases(home)) if home is not None else ()))]
+    looked = [_rollouts_in(folder) for folder in folders]
+    others = (home / _INDEX, *_databases(home)) if home is not None else ()
+    return [one[0] for one in looked] + [*map(state_of, others)] if all(one[2] for one in looked) else None
 
 
 def beside(session: Session) -> Iterator[Item]:
@@ -332,21 +324,26 @@ def beside(session: Session) -> Iterator[Item]:
     yield Fact(archived=any(parent.name == ROOTS[1] for parent in session.path.absolute().parents))
     if home is not None:
         if databases := _databases(home):
-            yield Title(_title_in(databases[0], session.id), 3)
-        # A line a renaming, the last one for an id holds, an empty name takes it back.
-        renamed = (record[3] for record in JsonLines().push(_small(home / _INDEX) + b"\n"))
-        names = [text_of(value.get("thread_name")) for value in renamed if value.get("id") == session.id]
-        yield Title(names[-1] if names else "", 4)
+            yield Title(_titles_in(databases[0]).get(session.id, ""), 3)
+        index = home / _INDEX
+        yield Title(_names_given(index, state_of(index)).get(session.id, ""), 4)
     for folder in folders:
-        for child in _rollouts_in(folder)[0]:
-            if child.subagent and child.parent == session.id != child.id:
-                yield Child(child.id, child.path, task=Task(child.name), internal=child.internal)
+        for child in _rollouts_in(folder)[1]:
+            if child.origin.subagent and child.origin.parent == session.id != child.id:
+                yield Child(child.id, child.path, task=Task(child.origin.name), internal=child.origin.internal)
 
 
-def _places(session: Session) -> tuple[Path | None, list[Path]]:
+def _places(session: Session) -> tuple[Path | None, list[str]]:
     path = session.path.absolute()
     home = home_of(path)
-    return home, folders_near(path, home, session.created, session.updated)
+    return home, _folders_near(path, home, session.created, session.updated)
+
+
+@lru_cache(maxsize=2)
+def _names_given(index: Path, state: tuple[int, int]) -> dict[str, str]:
+    """The names that people gave to threads: a line a renaming, the last one holds, an empty one takes it back."""
+    lines = (record[3] for record in JsonLines().push(bytes_in(index, _SMALL) + b"\n"))
+    return {text_of(line.get("id")): text_of(line.get("thread_name")) for line in lines}
 
 
 def _fallback(session: Session) -> str:
@@ -358,53 +355,54 @@ def _fallback(session: Session) -> str:
     return " ".join(word for word in (root, day) if word)
 
 
-def _databases(home: Path) -> list[Path]:
-    """The newest `state_<n>.sqlite`, and its log."""
+def _databases(home: Path, kind: str = "state") -> list[Path]:
+    """The newest `state_<n>.sqlite`, or other database, and its log."""
     from schemas.sqlite import log_of
 
-    databases = sorted(home.glob("state_*.sqlite"), key=lambda path: (len(path.name), path.name))
+    databases = sorted(home.glob(f"{kind}_*.sqlite"), key=lambda path: (len(path.name), path.name))
     return [databases[-1], log_of(databases[-1])] if databases else []
 
 
-def _title_in(path: Path, thread: str) -> str:
-    """A thread's title in Codex's database; empty where it only begins as the first prompt does."""
+def _titles_in(path: Path) -> dict[str, str]:
+    """The threads' titles in Codex's database, but for those that only begin as the first prompt does."""
     from schemas.sqlite import read_database
 
-    query = "SELECT first_user_message, name, title FROM threads WHERE id = ?"
+    def read(database: sqlite3.Connection) -> dict[str, str]:
+        found = dict[str, str]()
+        for thread, *values in database.execute("SELECT id, first_user_message, name, title FROM threads"):
+            prompt, *named = (" ".join(text_of(value).split()) for value in values)
+            title = next((title for title in named if title and not prompt.startswith(title.rstrip("…"))), "")
+            found |= {thread: title} if title else {}
+        return found
+
     try:
-        row = read_database(path, lambda database: database.execute(query, (thread,)).fetchone())
+        return read_database(path, read, once="titles")
     except OSError:
-        return ""  # locked, damaged or of another make: the title is an extra
-    prompt, *named = (" ".join(text_of(value).split()) for value in row or ("",))
-    return next((title for title in named if title and not prompt.startswith(title.rstrip("…"))), "")
+        return {}  # locked, damaged or of another make: the title is an extra
 
 
-_looked: dict[Path, tuple[int, list[Found]]] = {}
-"""The rollouts in a folder, as of its last change, once each of them has a whole first line."""
+_looked: dict[str, tuple[int, list[Found], bool]] = {}
 
 
-def _rollouts_in(folder: Path) -> tuple[list[Found], bool]:
-    """The rollouts directly in a folder, and whether that is final: not while a writer has only begun with one."""
-    changed = state_of(folder)[0]
+def _rollouts_in(folder: str) -> tuple[int, list[Found], bool]:
+    """The time of a folder, the rollouts directly in it, and whether those are final: not while one has only begun."""
+    changed, rollouts, final = state_of(folder)[0], list[Found](), True
     if (known := _looked.get(folder)) is not None and known[0] == changed:
-        return known[1], True
-    rollouts: list[Found] = []
-    settled = True
-    for entry in entries_of(folder, [], is_root=True):
-        if not entry.name.endswith(_SUFFIXES[:2]) or not entry.is_file():
-            continue
+        return known
+    for name in _names_in(folder):
+        path = Path(folder, name)
         try:
-            stat = entry.stat()
-            rollout = look(folder / entry.name, stat)
+            stat = path.stat()
+            rollout = look(path, stat)
         except OSError:
             continue  # discovery reports it; here it is only not ours
         if rollout is not None:
             rollouts.append(rollout)
         elif stat.st_size < 1 << 16:
-            settled = False
-    if settled:
-        _looked[folder] = changed, rollouts
-    return rollouts, settled
+            final = False
+    if final:
+        _looked[folder] = changed, rollouts, final
+    return changed, rollouts, final
 
 
 _COLUMNS = ("thread_id", "status", "started_at", "completed_at")
@@ -417,14 +415,14 @@ def stated(locations: list[Location]) -> Iterator[Stated]:
     """Read the status of each thread's last turn, which names no process and stays after kill -9. A large database,
     which would be copied whenever Codex writes, is not read: the rollouts tell the same.
     """
-    from schemas.sqlite import log_of, read_database, tables_of
+    from schemas.sqlite import read_database, tables_of
 
     asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT {_MOST_TURNS}"
-    for path in (Path(entry.path) for place in locations for entry in entries_of(place.path, [], is_root=True)):
-        if not (path.name.startswith("thread_history_") and path.suffix == ".sqlite"):
+    for databases in (_databases(place.path, "thread_history") for place in locations):
+        if not databases or sum(state_of(one)[1] for one in databases) > _LARGEST:
             continue
-        size = sum(one.stat().st_size for one in (path, log_of(path)) if one.is_file())
-        if size > _LARGEST or not set(_COLUMNS) <= tables_of(path)[0].get("thread_turns", frozenset()):
+        path = databases[0]
+        if not set(_COLUMNS) <= tables_of(path)[0].get("thread_turns", frozenset()):
             continue
         seen: set[str] = set()
         turns = read_database(path, lambda database: database.execute(asked).fetchall(), once="turns")

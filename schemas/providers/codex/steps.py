@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 from operator import itemgetter
 
 from schemas.clean import clean
@@ -50,34 +51,21 @@ class CodexSource(Source):
 
         Thinking behind a tool use belongs to that turn, unless a text follows, which then begins a turn with it.
         """
-        table, spans, turns = self.session.messages, self.session.spans, list[range]()
+        table, spans, kinds = self.session.messages, self.session.spans, self.session.messages.kind
         firsts = [next(spans.chain(head)) for head in table.span]
         places = [(exchange, one.store, one.offset) for exchange, one in zip(table.exchange, firsts, strict=True)]
-        start, is_said, has_words = 0, False, False
-        thinking: int | None = None
-        for index, kind in enumerate(self.session.messages.kind):
-            goes_on = index > start and is_said and places[index][0] == places[start][0]
-            cut: int | None = index
-            if kind == Kind.THINKING:
-                if goes_on:
-                    cut = None
-                    thinking = index if has_words and thinking is None else thinking
-                else:
-                    is_said, has_words = True, False
-            elif kind in (Kind.TEXT, Kind.TOOL):
-                if goes_on and (kind == Kind.TOOL or not has_words or places[index] == places[index - 1]):
-                    cut = None
-                elif goes_on and thinking is not None:
-                    cut = thinking
-                is_said, has_words, thinking = True, True, None
-            elif not is_said and index > start and places[index] == places[start]:
-                cut = None
-            else:
-                is_said, has_words, thinking = False, False, None
-            if cut is not None and cut > start:
-                turns.append(range(start, cut))
-                start = cut
-        return [*turns, range(start, len(places))] if places else turns
+        starts, has_words, thinking = list[int](), False, 0
+        for index, kind in enumerate(kinds):
+            follows, is_said = index > 0 and kinds[index - 1] in SAID, kind in SAID
+            if is_said and follows and places[index][0] == places[index - 1][0]:
+                if kind == Kind.TEXT and has_words and places[index] != places[index - 1]:
+                    starts.append(thinking)
+            elif not index or is_said or follows or places[index] != places[index - 1]:
+                starts.append(index)
+                has_words = False
+            if kind != Kind.THINKING:
+                has_words, thinking = True, index + 1  # where thinking begins that comes now
+        return [range(start, end) for start, end in pairwise([*starts, len(places)])]
 
     def _payload(self, message: Message) -> Data:
         return dict_of(self.record(message).get("payload"))

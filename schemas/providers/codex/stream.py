@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import as_json, one_line
 from schemas.diffs import FileDiff
-from schemas.message import Flag, Kind, Lack, Tool, ToolStatus
+from schemas.message import Flag, Kind, Lack, Tool
+from schemas.path_hints import shell_text
 from schemas.provider import Format
-from schemas.providers.codex.texts import Result, counts_of, ended, failed, hits, mcp_outcome, usage_of
-from schemas.providers.codex.tools import FOREIGN, TYPES, call_input, command_line, complete_output
+from schemas.providers.codex.items import COMPLETED_ITEMS, Event
+from schemas.providers.codex.texts import usage_in
+from schemas.providers.codex.tools import FOREIGN, TYPES, complete
 from schemas.providers.kit.bases import Data, Stream, diff_of
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import NOT_TOLD, Answer, Child, Held, Say, Skip, Task, Total, Turn, Use
@@ -31,14 +32,6 @@ _RETRY = re.compile(r"\s*(?:Reconnecting|Retrying)\b.*?(\d+)\s*/\s*(\d+)", re.DO
 _SPOKEN = {"agent_message": Kind.TEXT, "reasoning": Kind.THINKING, "error": Kind.NOTE, "todo_list": Kind.NOTE}
 _TOOLS = frozenset({"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search"})
 _SO_FAR = "Tokens: the thread total so far; if it was resumed, those of earlier turns are in it"
-
-
-@dataclass(slots=True)
-class Call(Use):
-    """A tool use as it is now."""
-
-    threads: tuple[str, ...] = ()
-    """The threads of the agents that it started."""
 
 
 class Thread(History):
@@ -81,11 +74,11 @@ class Thread(History):
                 item.id = self._retry = self._retry or f"@{record[0]}"
             case Held(role="now"):
                 item.id = self._message(record)
-            case Call():
+            case Event():
                 item.id = item.use_id = self._message(record)
         if item.id:
-            yield record, number, item if isinstance(item, Call) else as_word(item, Say)
-        for thread in item.threads if item.id and isinstance(item, Call) else ():
+            yield record, number, item if isinstance(item, Event) else as_word(item, Say)
+        for thread in item.links if item.id and isinstance(item, Event) else ():
             if thread != self.session.id:
                 yield record, number, Child(thread, task=item.task or Task(), use_id=item.id)
 
@@ -136,8 +129,7 @@ class CodexStream(Stream):
                 yield Held(Kind.PROMPT, role="begins")
                 yield Skip(kind)
             case "turn.completed":
-                if (counts := counts_of(record.get("usage"))) is not None:
-                    usage = usage_of(counts)
+                if (usage := usage_in(record.get("usage"))) is not None:
                     if usage.input is not None:  # what is left out of a known input is none
                         usage = usage._replace(cache_read=usage.cache_read or 0, cache_write=usage.cache_write or 0)
                     yield Total(usage, "", of_thread=True)
@@ -160,7 +152,7 @@ class CodexStream(Stream):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result, with the exit code among its output."""
         tool, facts = super().tool(use, answer, path)
-        complete_output(tool)
+        complete(tool, facts)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
@@ -192,52 +184,27 @@ def _item(item: Data, whole: bool) -> Any:
     return Held(_SPOKEN[kind], text, label, role="now")
 
 
-def _call(item: Data, kind: str, whole: bool) -> Call:
-    use = Call(use_id=_id_of(item), name=text_of(item.get("tool")) or "unknown")
-    match kind:
-        case "command_execution":
-            command = unwrapped(item.get("command"))
-            use.name, use.input, found = "exec_command", {"command": command}, ended(item)
-            use.extra = {"command": command} if command else None
-        case "file_change":
-            use.name, use.input, found = "apply_patch", {"changes": list_of(item.get("changes"))}, Result()
-        case "mcp_tool_call":
-            use.name, use.input = f"mcp__{text_of(item.get('server'))}__{use.name}", call_input(item)
-            found = mcp_outcome(item)
-        case "collab_tool_call":
-            use.input = {key: item[key] for key in ("prompt", "receiver_thread_ids") if item.get(key)}
-            states = {thread: dict_of(state) for thread, state in dict_of(item.get("agents_states")).items()}
-            told = {t: filter(None, (text_of(s.get("status")), text_of(s.get("message")))) for t, s in states.items()}
-            found = Result(text="\n".join(f"{thread}: {' · '.join(words)}" for thread, words in told.items()))
-            if use.name == "spawn_agent":
-                use.task = Task("", text_of(item.get("prompt")))
-                threads = (one_line(text_of(thread), 100) for thread in list_of(item.get("receiver_thread_ids")))
-                use.threads = tuple(filter(None, threads))
-        case _:
-            query = {"query": item["query"]} if text_of(item.get("query")) else {}
-            use.name, use.input, found = "web_search", dict_of(item.get("action")) | query, Result(text=hits(item))
-    if whole:
-        if (error := item.get("error")) is not None or item.get("status") == "failed":
-            failed(found, error)
-        if item.get("status") == "declined":
-            found.status = ToolStatus.DENIED
-        found.use_id, use.answer = use.use_id, found
+def _call(item: Data, kind: str, whole: bool) -> Any:
+    """Read a tool use, which rollouts tell alike under another name; it has its answer once it is `whole`."""
+    (use,) = COMPLETED_ITEMS[kind.title().replace("_", "")](item)
+    if kind == "command_execution":
+        use.input = {"command": unwrapped(item.get("command"))}
+    elif kind == "file_change":
+        use.input = {"changes": list_of(item.get("changes"))}
+    if use.task is not None:
+        use.task = Task("", use.task.prompt)
+    use.answer.beside, use.answer = False, use.answer if whole else None
     return use
 
 
 def unwrapped(command: object) -> str:
     """`/bin/bash -lc 'pytest -q'` as `pytest -q`; any other command as it is."""
-    if isinstance(command, list) and command:
-        return command_line([str(word) for word in command])
-    text = text_of(command)
-    if " -" in text[:100] and "c " in text[:100]:
-        try:
-            words = shlex.split(text)
-        except ValueError:
-            return text
-        if len(words) == 3 and words[1].startswith("-") and command_line(words) == words[2]:
-            return words[2]
-    return text
+    text = shell_text(command)
+    try:
+        words = shlex.split(text) if " -" in text[:100] and "c " in text[:100] else []
+    except ValueError:
+        return text
+    return words[2] if len(words) == 3 and shell_text(words) == words[2] else text
 
 
 STREAM = CodexStream()

@@ -16,30 +16,25 @@ from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-Counts: TypeAlias = "list[int | None]"
-"""Input, cached, cache written, output, reasoning and total, None where one is not given."""
-_KEYS = (
+_FIGURES = (
     *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
     *("output_tokens", "reasoning_output_tokens", "total_tokens"),
 )
-_NONE = [None] * len(_KEYS)
 
 
-def counts_of(usage: object) -> Counts | None:
-    """The figures of a usage object; None if it is none or names no figure."""
-    if not isinstance(usage, dict):
+def usage_in(said: object) -> TokenUsage | None:
+    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output. None
+    where it gives none.
+    """
+    if not isinstance(said, dict):
         return None
-    counts = [as_count(usage.get(key)) for key in _KEYS]
-    return counts if counts != _NONE else None
-
-
-def usage_of(counts: Counts) -> TokenUsage:
-    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output."""
-    given, cached, written, output, reasoning, _ = counts
+    given, cached, written, output, reasoning, total = map(as_count, map(said.get, _FIGURES))
     fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
-    return TokenUsage(fresh, output, cached, written, reasoning)
+    usage = TokenUsage(fresh, output, cached, written, reasoning)
+    return usage if total is not None or usage != _NOTHING else None
 
 
+_NOTHING = TokenUsage()
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
 
@@ -191,41 +186,14 @@ def _is_aborted(text: str) -> bool:
     return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
-def mcp_outcome(body: dict[str, Any]) -> Result:
-    """Return the result of an MCP tool: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
-    data, error = dict_of(body.get("result")), body.get("error")
-    if (err := data.get("Err")) is not None:
-        return failed(Result(), err)
-    inner = dict_of(data.get("Ok")) or data
-    content = inner.get("content")
-    text, structured = content_text(content, "\n"), inner.get("structuredContent", inner.get("structured_content"))
-    if not text and structured is not None:
-        text = as_json(structured, indent=True)
-    found = Result(text=text, images=content_images(content))
-    bad = error or inner.get("isError") is True or body.get("status") == "failed"
-    return failed(found, error) if bad else found
-
-
 def ended(body: dict[str, Any]) -> Result:
     """Return the result of a command or a patch, from its event or its completed item."""
-    code, status = whole(body.get("exit_code")), text_of(body.get("status"))
-    text = text_of(body.get("aggregated_output"))
+    code, text = whole(body.get("exit_code")), text_of(body.get("aggregated_output"))
     if not text:
         printed = filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr"))))
         text = "\n".join(printed) or text_of(body.get("formatted_output"))
     found = Result(text=text, exit_code=code)
-    if status == "declined":
-        found.status = ToolStatus.DENIED
-    return failed(found) if code or body.get("success") is False or status == "failed" else found
-
-
-def hits(body: dict[str, Any]) -> str:
-    """Return the hits of a web search, one per line."""
-    found = []
-    for hit in map(dict_of, list_of(body.get("results"))):
-        shown = [word for key in ("title", "url", "snippet") if (word := text_of(hit.get(key)))]
-        found.append(" · ".join(shown) or text_of(hit.get("domain")) or text_of(hit.get("type")))
-    return "\n".join(found)
+    return failed(found) if code else found
 
 
 # -- what a message of role user really holds ----------------------------------------------------------------------

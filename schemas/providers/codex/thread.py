@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
+from time import time
 from typing import Any
 
 from schemas import zst
 from schemas.provider import Reading
 from schemas.providers.codex import locate
 from schemas.providers.codex.history import Rollout
-from schemas.providers.codex.locate import file_id, files_of, find_rollout, first_meta, is_typescript, turns_of
+from schemas.providers.codex.locate import file_id, first_meta, is_typescript, rollouts_near, turns_of
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, LinesReading, open_file
@@ -89,7 +90,7 @@ class ThreadReading(LinesReading):
     def _follow_bases(self) -> None:
         """Open what the thread goes on from, as far as it is there."""
         part = self._main
-        while part.base and (base := self._open(find_rollout(part.base, part.path.absolute()))) is not None:
+        while part.base and (base := self._open(rollouts_near(part.base, part.path).get(part.base))) is not None:
             base.end = part.base_end if base.thread != self._main.thread else inf
             self._add(base, self._before)
             self.history.base_read = True
@@ -97,7 +98,7 @@ class ThreadReading(LinesReading):
 
     def _find_more(self) -> None:
         """Open the other files of the thread: those that are older than the one that was opened stand before it."""
-        names = files_of(self._main.thread, self._main.path.absolute())
+        names = list(rollouts_near(self._main.thread, self._main.path, time()).values())
         if names != self._names:
             self._names = names
             for part in filter(None, map(self._open, names)):
@@ -197,7 +198,7 @@ def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0)
     reading = ThreadReading(store, make(path, file_id(path)), start, Part(path, store, meta))
     owner = reading.history.begin(meta)
     if owner.source and not meta.get("history_base") and "subagent_history_start_ordinal" not in meta:
-        owner.parent_turns = turns_of(find_rollout(owner.source, path.absolute()))
+        owner.parent_turns = turns_of(rollouts_near(owner.source, path).get(owner.source))
     return reading
 
 

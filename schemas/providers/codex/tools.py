@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections import UserDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-from schemas.diffs import FileDiff, added_file, from_strings, from_unified
+from schemas.diffs import FileDiff, added_file, from_strings, from_unified, from_v4a
 from schemas.message import Tool, ToolStatus, ToolType
+from schemas.path_hints import shell_text
 from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
-from schemas.values import dict_of, list_of, text_of
+from schemas.values import dict_of, list_of, text_of, texts_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
 _NAMES: dict[ToolType, str] = {
@@ -34,37 +30,18 @@ _COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
 SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
-_SHELLS = ("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd")
-_PATCH = re.compile(r"\*\*\* Begin Patch\n.*?(?:\*\*\* End Patch|\Z)", re.DOTALL)
-_QUOTED_PATCH = re.compile(r"\*\*\* Begin Patch(?:\\n.*?)\*\*\* End Patch")
 _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 """What the provider alone can read (faults/f16)."""
-_PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ", re.MULTILINE)
-
-
-class Asked(UserDict[str, Any]):
-    """The input of a tool, taken from its record once somebody looks at it; as a mapping the facts of its message."""
-
-    def __init__(self, find: Callable[[], tuple[str, Data]]) -> None:
-        self._find = find
-
-    @cached_property
-    def told(self) -> tuple[str, Data]:
-        """The tool's name and its input."""
-        return self._find()
-
-    @cached_property
-    def data(self) -> Data:  # type: ignore[override]
-        """The command line, if it is one."""
-        command = command_of(self.told[1])
-        return {"command": command} if command else {}
 
 
 @dataclass(slots=True)
 class Call(Use):
-    """A tool use. What it goes on with: the process or the script that an earlier one started."""
+    """A tool use, by an item or an event."""
 
+    item: Data | None = None
+    """The item, whose arguments are taken apart once somebody looks at them."""
     goes_on: str = ""
+    """The process or the script that an earlier use started, with which this one goes on."""
     search: str = ""
     """What stands for a web search, whose ids often differ or lack."""
 
@@ -97,13 +74,7 @@ def call_input(payload: Data) -> Data:
 
 def command_of(asked: Data) -> str:
     """The command line that a shell tool was asked to run, without the shell around it; empty if there is none."""
-    for key in ("command", "cmd"):
-        command = asked.get(key)
-        if isinstance(command, str):
-            return command
-        if isinstance(command, list) and command:
-            return command_line([str(word) for word in command])
-    return ""
+    return shell_text(asked.get("command")) or shell_text(asked.get("cmd"))
 
 
 def commands_in(script: str) -> list[str]:
@@ -112,27 +83,18 @@ def commands_in(script: str) -> list[str]:
     return [text_of(one.get("cmd")) for one in found]
 
 
-def command_line(words: list[str]) -> str:
-    """`["bash", "-lc", "ls"]` as `ls`, any other list as its words, quoted where they need it."""
-    program = words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
-    if len(words) == 3 and program in _SHELLS and words[1].startswith(("-", "/")):
-        return words[2]
-    return shlex.join(words)
-
-
-def patch_text(name: str, asked: Data) -> str:
-    """The patch in a tool use, however it is dressed: a custom tool's input, an argument, or a shell command."""
-    if name == "apply_patch":
-        return next((v for key in ("input", "patch", "arguments") if isinstance(v := asked.get(key), str)), "")
-    texts = [asked.get("cmd"), asked.get("input"), asked.get("command")]
-    for text in texts:
-        words = text if isinstance(text, list) else [text]
-        whole = "\n".join(word for word in words if isinstance(word, str))
-        if "apply_patch" in whole and (match := _PATCH.search(whole)) and _PATCH_FILE.search(match[0]):
-            return match[0]
-        if "apply_patch" in whole and (match := _QUOTED_PATCH.search(whole)):  # in a script's string
-            return text_of(read_record(f'{{"patch":"{match[0]}"}}'.encode()).get("patch"))
-    return ""
+def patched(name: str, asked: Data) -> list[FileDiff]:
+    """The changes of a patch in a tool use, however it is dressed: a custom tool's input, an argument, a command."""
+    for key in ("input", "patch", "arguments", "cmd", "command"):
+        text = "\n".join(texts_of(asked.get(key)) or [text_of(asked.get(key))])
+        patch = text.partition("*** Begin Patch")[2]
+        if patch.startswith("\\n"):  # in a script's string
+            patch = text_of(
+                read_record(f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'.encode()).get("patch")
+            )
+        if (name == "apply_patch" or "apply_patch" in text) and (diffs := from_v4a(patch)):
+            return diffs
+    return []
 
 
 def change_diffs(changes: object) -> list[FileDiff]:
@@ -160,8 +122,10 @@ def search_key(action: object, query: object = None) -> str:
     return f"query:{queries[0] if queries else text_of(query)}"
 
 
-def complete_output(tool: Tool) -> None:
-    """Tell in a tool's output how it ended."""
+def complete(tool: Tool, facts: Data) -> None:
+    """Tell in a tool's output how it ended, and among the facts which command line it was, if it was one."""
+    if command := command_of(tool.input):
+        facts.setdefault("command", command)
     if tool.output is not None:
         tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
         if tool.exit_code is not None:

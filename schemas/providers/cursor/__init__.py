@@ -10,7 +10,7 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from glob import escape
 from hashlib import md5
 from pathlib import Path
@@ -41,8 +41,6 @@ _MOST_META = 1 << 20
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
-_DECIDING = 50
-"""Records that are looked at for one that says whose they are."""
 # What other agents put beside role and message, or into the message: an id, a time, a model.
 _FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
 _FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
@@ -68,7 +66,6 @@ class Pairs(History):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._names: set[str] = set()
         self._waiting: dict[str, deque[str]] = defaultdict(deque)
         """The names of uses without a result, by the ids that the source gives them."""
         self._answered: dict[str, str] = {}
@@ -79,15 +76,14 @@ class Pairs(History):
 
     def enter(self, record: Record, time: float | None) -> bool:
         self._line = OURS not in record[3]
+        if not self._line:  # a store, which tells all that it has
+            self.session.lacks &= _CHATS_LACK
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
             case Call():
-                name = item.use_id
-                if not name or name in self._names:
-                    name = f"{item.use_id}@{record[0]}:{number}"
-                self._names.add(name)
+                name = f"{item.use_id}@{record[0]}:{number}"  # ids may be missing, or used again
                 if item.answer is None:
                     self._waiting[item.use_id].append(name)
                     self._running.append(name)
@@ -109,7 +105,7 @@ class Pairs(History):
         messages = self.session.messages
         if kind == Kind.PROMPT:
             self._waiting.pop("", None)
-            self._time = messages.when(row) if self._line else None
+            self._time = messages.when(row)
         if self._line and self._time is not None:
             # Exact to the minute, and the same for all of an exchange: that says nothing of how long it took.
             messages.time[row] = self._time
@@ -149,28 +145,25 @@ class Cursor(Tools, Lines):
 
     def find(self, location: Location, problems: list[Problem]) -> Iterator[SessionFile]:
         """The sessions in a folder of Cursor, each once: its newest store, or else its newest transcript."""
-        stores, lone, hidden = dict[str, SessionFile](), dict[str, SessionFile](), set[str]()
+        found, hidden = defaultdict[str, list[SessionFile]](list), set[str]()
         for path, stat in matching(location.path / "chats", "*/*/store.db", problems):
             chat = os.path.dirname(path)
             name = os.path.basename(chat)
             if read_meta(chat).get("isSubagent") is True:
                 hidden.add(name)
             elif stat.st_size:  # else it was begun, but nothing was written yet
-                files = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
-                size, time = sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
-                file = SessionFile(self.id, path, name, size, time)
-                stores[name] = max(stores.get(name, file), file, key=lambda one: one.mtime_ns)
+                states = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
+                size, time = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
+                found[name].append(SessionFile(self.id, path, name, size, time))
         for name, path, stat in _transcripts(location.path, "*", problems):
-            if name not in stores and name not in hidden:
-                file = SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns)
-                lone[name] = max(
-                    lone.get(name, file), file, key=lambda one: (one.mtime_ns, one.file.endswith(".jsonl"))
-                )
-        yield from (*stores.values(), *lone.values())
+            found[name].append(SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns))
+        for name, files in found.items():
+            if name not in hidden:
+                yield max(files, key=lambda f: (f.file.endswith(".db"), f.mtime_ns, f.file.endswith(".jsonl")))
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a store or a transcript: of lines, one that only Cursor writes is enough."""
-        return any(map(_is_line, head.records[:_DECIDING])) or store.is_store(head) or is_text(head.data)
+        return any(map(_is_line, head.records)) or store.is_store(head) or is_text(head.data)
 
     def id_of(self, path: Path) -> str:
         """The name of a store's folder; a transcript, and a lone database, goes by its own."""
@@ -197,11 +190,6 @@ class Cursor(Tools, Lines):
             data = path.read_bytes()
             return Found(store.text_records(data), len(data))
 
-        def chat() -> Reader:
-            reader = self.reader(path)
-            reader.session.lacks = _CHATS_LACK
-            return reader
-
         def blobs() -> Found:
             beside = read_meta(path.parent)
             return Found(read_database(path, lambda database: list(store.read_store(database, beside))), 0)
@@ -209,11 +197,11 @@ class Cursor(Tools, Lines):
         file = open_file(path)
         data = file.read(0, HEAD_BYTES)
         file.close()
+        make = partial(self.reader, path)
         if data.startswith(MAGIC):
-            sources = [path, log_of(path), path.with_name("meta.json")]
-            return Gathered(path, chat, blobs, lambda: sources)
+            return Gathered(path, make, blobs, lambda: [path, log_of(path), path.with_name("meta.json")])
         if is_text(data) or (path.suffix == ".txt" and not data):
-            return Gathered(path, lambda: self.reader(path), text, lambda: [path])
+            return Gathered(path, make, text, lambda: [path])
         return super().open(path, start=start)
 
     def read(self, record: Data) -> Iterator[Item]:
@@ -275,7 +263,10 @@ class Cursor(Tools, Lines):
             yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
         yield Fact(otherTranscripts=[str(path) for path in transcripts[1:]])
         for path in subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
-            if prompt := _first_prompt(path):  # else nothing is written yet
+            # The task of a subagent is the text of its first line, whoever it is said to come from.
+            records = JsonLines().push(bytes_in(path, _BEGINNING))
+            prompts = (prompt_in(dict_of(record[3].get("message"))) for record in records)
+            if prompt := next(filter(None, prompts), ""):  # else nothing is written yet
                 yield Child(path.stem, path, task=Task("", prompt, prompt))
 
 
@@ -290,14 +281,6 @@ def _is_line(record: Data) -> bool:
         and _FOREIGN.isdisjoint(record)
         and _FOREIGN_MESSAGE.isdisjoint(message)
     )
-
-
-def _first_prompt(path: Path) -> str:
-    """Return the task of a subagent: the text of its first line, whoever it is said to come from."""
-    for record in JsonLines().push(bytes_in(path, _BEGINNING)):
-        if prompt := prompt_in(dict_of(record[3].get("message"))):
-            return prompt
-    return ""
 
 
 def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, str, os.stat_result]]:
@@ -334,16 +317,14 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
     """The directory that a chat's folder is named after, by its MD5, or a project's, by its path with `-` for all but
     letters and digits. Empty where none is known.
     """
-    projects = (one.absolute() for one in transcripts)
-    slug = next((parent.parent.name for one in projects for parent in one.parents if parent.name == _TRANSCRIPTS), "")
-    resolved = resolve_slug(slug)
     if path.name == "store.db":
         workspace = path.absolute().parents[1]
         for entry in entries_of(workspace, []):
             known = text_of(read_meta(entry.path).get("cwd"))
             if md5(known.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == workspace.name:
                 return known
-    return resolved
+    parents = (parent for one in transcripts for parent in one.absolute().parents)
+    return resolve_slug(next((parent.parent.name for parent in parents if parent.name == _TRANSCRIPTS), ""))
 
 
 def path_in(uri: str) -> str:

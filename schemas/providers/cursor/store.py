@@ -66,38 +66,27 @@ _Blob = tuple[str, bytes | None]
 """A blob's id and its bytes; none where it is missing."""
 
 
-class _Blobs:
-    """The blobs of a database."""
+def _blob(database: sqlite3.Connection, value: bytes) -> _Blob:
+    """The blob a field names or holds: 32 bytes are an id, unless no blob has it and they are JSON."""
+    name = value.hex()
+    data = _named(database, name) if len(value) == 32 else value
+    return name[:64], value if data is None and read_document(value) is not None else data
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
 
-    def get(self, name: str) -> bytes | None:
-        """The bytes of a blob; None if there is none."""
-        row = self._database.execute(_BLOB, (name,)).fetchone()
-        return row[0] if row else None
-
-    def message(self, value: bytes) -> _Blob:
-        """Return the message a field names or holds: 32 bytes are an id, unless no blob has it and they are JSON."""
-        name = value.hex()
-        data = self.get(name) if len(value) == 32 else value
-        return name[:64], value if data is None and read_document(value) is not None else data
-
-    def part(self, value: bytes) -> tuple[str, Fields]:
-        """A part of a turn: its id and its fields, none where it is missing."""
-        name, data = self.message(value)
-        return name, decode(data or b"")
+def _named(database: sqlite3.Connection, name: str) -> bytes | None:
+    row = database.execute(_BLOB, (name,)).fetchone()
+    return row[0] if row else None
 
 
 def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
     """Read a store as it is now: its own record, then its messages in order; `beside` is the `meta.json` beside it."""
     row = database.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
     meta = _decode_row(row[0] if row else None)
-    blobs, name = _Blobs(database), text_of(meta.get(_ROOT))
-    root = blobs.get(name) or blobs.get(name.lower())
+    name = text_of(meta.get(_ROOT))
+    root = _named(database, name) or _named(database, name.lower())
     fields = Fields({}) if root is None else decode(root)
-    found = [blobs.message(value) for value in fields.blobs(1)]
-    turns = [turn for value in fields.blobs(8) if (turn := _turn(blobs, value))]
+    found = [_blob(database, value) for value in fields.blobs(1)]
+    turns = [turn for value in fields.blobs(8) if (turn := _turn(database, value))]
     tokens = fields.message(5) or Fields({})
     yield {OURS: {
         "store": {key: value for key, value in meta.items() if key != _SECRET}, "beside": beside,
@@ -129,14 +118,18 @@ def _records(found: Iterable[_Blob]) -> Iterator[Data]:
                 yield {OURS: {"blob": name, "text": (raw or b"").decode("utf-8", "replace")}}
 
 
-def _turn(blobs: _Blobs, value: bytes) -> list[Data]:
+def _turn(database: sqlite3.Connection, value: bytes) -> list[Data]:
     """A turn as messages would say it: the prompt, and what the agent did about it; nothing for what is none."""
-    name, fields = blobs.part(value)
-    if (agent := fields.message(1)) is None:
+
+    def part(value: bytes) -> Fields:
+        return decode(_blob(database, value)[1] or b"")
+
+    name = value.hex()[:64]
+    if (agent := part(value).message(1)) is None:
         return []
-    user = blobs.part(agent.blob(1))[1]
+    user = part(agent.blob(1))
     parts, times = list[Data](), dict[str, float | None]()
-    for step in (blobs.part(value)[1] for value in agent.blobs(2)):
+    for step in map(part, agent.blobs(2)):
         if (said := step.message(1)) is not None:
             times[str(len(parts))] = said.time(2)
             parts.append({"type": "text", "text": said.text(1)})
@@ -164,21 +157,17 @@ def _with_turns(messages: list[Data], turns: list[list[Data]]) -> Iterator[Data]
     """The messages, with the times that the turns tell, and behind what leads into the conversation the turns that no
     message tells of: those before the one that the first prompt is of, which a summary took the place of, or all.
     """
-    numbers: dict[str, deque[int]] = defaultdict(deque)
-    for number, turn in enumerate(turns):
-        numbers[_norm(turn[0]["content"])].append(number)
+    asked, following = [_norm(turn[0]["content"]) for turn in turns], 0
     before: int | None = None
     times: dict[tuple[bool, str], deque[float]] | None = None
-    following = 0
     for message in messages:
         if (prompt := _prompt_of(message)) is not None:
-            same, times = numbers[_norm(prompt)], None
-            while same and same[0] < following:
-                same.popleft()
-            if same:
-                turn, following = turns[same[0]], same.popleft() + 1
+            words, times = _norm(prompt), None
+            number = next((n for n in range(following, len(turns)) if asked[n] == words), None)
+            before = (number or 0) if before is None else before
+            if number is not None:
+                turn, following = turns[number], number + 1
                 message[OURS]["time"], times = turn[0][OURS]["time"], _times_in(turn)
-            before = (following - 1 if times is not None else 0) if before is None else before
         elif times is not None and message.get("role") == "assistant":
             parts = enumerate(parts_of(message.get("content")))
             said = ((str(at), times.get(_said(part))) for at, part in parts)
@@ -388,8 +377,11 @@ def _parts(body: str) -> list[dict[str, Any]]:
     """Return the agent's texts, thoughts and tool uses, in order; a result stands with its use if the block has it."""
     found, position = list[dict[str, Any]](), 0
     waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
-    for match in _MARKED.finditer(body):
-        _add_text(found, body[position : match.start()])
+    for match in (*_MARKED.finditer(body), None):
+        if (text := body[position : match.start() if match else None]).strip():
+            found.append({"type": "text", "text": text.strip("\n")})
+        if match is None:
+            break
         position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
         if match[1] == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
@@ -400,13 +392,7 @@ def _parts(body: str) -> list[dict[str, Any]]:
             waiting[name].popleft()["result"] = text
         elif text:
             found.append({"type": "tool_result", "content": text})
-    _add_text(found, body[position:])
     return found
-
-
-def _add_text(found: list[dict[str, Any]], text: str) -> None:
-    if text.strip():
-        found.append({"type": "text", "text": text.strip("\n")})
 
 
 def _input(body: str) -> object:

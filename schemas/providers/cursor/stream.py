@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import as_json
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.cursor.store import parts_of
 from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of
 from schemas.providers.kit.bases import Data, Stream
+from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record
@@ -134,16 +134,17 @@ class CursorStream(Tools, Stream):
 
     def read(self, record: Data) -> Iterator[Item]:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
+        said = texts_in(dict_of(record.get("message")).get("content"), "")
         match kind:
             case "assistant":
                 marked = [record.get(name) is not None for name in ("model_call_id", "timestamp_ms")]
-                if not (text := _text_in(record)):
+                if not said:
                     yield Skip("assistant empty")
                     return
                 if marked != [False, True]:
-                    yield Held(Kind.TEXT, text, role="whole")
+                    yield Held(Kind.TEXT, said, role="whole")
                 if not marked[0]:
-                    yield Held(Kind.TEXT, text, role="delta")
+                    yield Held(Kind.TEXT, said, role="delta")
             case "thinking":
                 text = text_of(record.get("text"))
                 goes_on = text and subtype != "completed"
@@ -151,8 +152,7 @@ class CursorStream(Tools, Stream):
             case "tool_call":
                 yield _call(record, over=subtype == "completed")
             case "user":
-                text = _text_in(record)
-                yield Say(Kind.PROMPT, text) if text.strip() else Skip("user empty")
+                yield Say(Kind.PROMPT, said) if said.strip() else Skip("user empty")
             case "system" if subtype == "init":
                 names = ("model", "permissionMode", "apiKeySource")
                 yield Fact(**{name: text_of(record.get(name)) for name in names})
@@ -164,12 +164,6 @@ class CursorStream(Tools, Stream):
                 yield Say(Kind.NOTE, as_json(facts) if facts else "", label=kind.replace("_", " "))
             case _:
                 yield Say(Kind.UNKNOWN, label=f"system {subtype}" if kind == "system" else kind or "(no type)")
-
-
-def _text_in(record: Data) -> str:
-    """The text of a line's message."""
-    parts = parts_of(dict_of(record.get("message")).get("content"))
-    return "".join(text_of(part) or text_of(dict_of(part).get("text")) for part in parts)
 
 
 def _result(record: Data) -> Iterator[Item]:

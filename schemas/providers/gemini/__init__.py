@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
 from schemas.clean import as_json, clean, one_line
@@ -17,7 +17,7 @@ from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
-from schemas.providers._google import is_thought, media_in, parts_of, read_result, said_text
+from schemas.providers._google import is_thought, media_in, parts_of, said_text
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.published import Published, categories
@@ -25,7 +25,7 @@ from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Held, Item, Say, Task, Title, Use
 from schemas.records import read_document, read_record
 from schemas.usage import TokenUsage, overlapping
-from schemas.values import dict_of, list_of, text_of, when
+from schemas.values import dict_of, list_of, text_of, texts_of, when
 
 if TYPE_CHECKING:
     from schemas.providers.kit.reader import Reader
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
-_LOOK = 50
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OVER = 1 << 20
@@ -66,17 +65,11 @@ class Call(Use):
 
 
 class Reply(Answer):
-    """A result in a record of its own, for a tool use that has none; `details[0]` is what it holds."""
+    """A result in a record of its own, for a tool use that has none."""
 
 
 class Spent(Count):
     """Tokens of the model call that made a message."""
-
-
-class Listed(NamedTuple):
-    """The messages that the CLI has from here on."""
-
-    messages: list[str]
 
 
 @dataclass(slots=True)
@@ -107,15 +100,13 @@ class Log(History):
         """Whether a checkpoint lists it; whether anything was new in what was read of it."""
         self._before = 0
         """How many messages there were before the checkpoint."""
-        self._said: dict[int, int] = {}
-        """The texts of each part of each message, as hashes."""
+        self._parts: dict[int, int] = {}
+        """By the hash of a message and its part: the hash of a text, or whether a tool use has its result."""
         self._known: dict[int, _Message] = {}
         """The messages by their words, as hashes: a checkpoint may list them under other ids."""
         self._settled: dict[int, bool] = {}
-        self._calls: dict[int, bool] = {}
-        """Whether each tool use, by the hash of its message and its id, has a result."""
-        self._waiting: dict[str, tuple[int, str]] = {}
-        """The hashes and the tools of uses without a result, by their ids."""
+        self._waiting: dict[str, int] = {}
+        """The parts that are uses without a result, by their ids."""
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whose the record is, and take messages back."""
@@ -127,9 +118,13 @@ class Log(History):
         elif isinstance(name := value.get("id"), str):
             self._name = name
             self._at = self._list[name] = self._message(name)
-        elif meta_of(value) is None:
+        elif (meta := meta_of(value)) is None:
             self._name = f"@{record[0]}"
             self._at = self._message(self._name)
+        elif isinstance(meta.get("messages"), list):
+            self._before = len(self._all)
+            names = (text_of(message.get("id")) for message in messages_of(meta))
+            self._list = {name: self._message(name) for name in names if name}
         return True
 
     def _message(self, name: str) -> _Message:
@@ -139,9 +134,12 @@ class Log(History):
             message = self._named[name] = _Message(len(self._all))
             self._all.append(message)
         elif message.rewound:
-            message.rewound = False
-            self._settled.update(dict.fromkeys(message.rows, True))
+            self._settle(message, live=True)
         return message
+
+    def _settle(self, message: _Message, *, live: bool) -> None:
+        message.rewound = not live
+        self._settled.update(dict.fromkeys(message.rows, live))
 
     def _rewind(self, target: str) -> None:
         """Take back a message and all after it; all there are, if it is not there (note 1.3, 1).
@@ -159,8 +157,7 @@ class Log(History):
         gone = [message for message in (*gone, *self._all[start:]) if message.place not in kept]
         for message in gone:
             if not message.rewound:
-                message.rewound = True
-                self._settled.update(dict.fromkeys(message.rows, False))
+                self._settle(message, live=False)
         if self.session.exchanges:
             opener = self.session.exchanges[-1].start
             self.branched = any(opener in message.rows for message in gone)
@@ -175,12 +172,9 @@ class Log(History):
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         match item:
-            case Said():
-                if self._is_new(item):
-                    self._has_news = True
-                    yield record, number, item
-            case Call():
-                if (news := self._call(item)) is not None:
+            case Said() | Call():
+                news = self._text(item) if isinstance(item, Said) else self._call(item)
+                if news is not None:
                     self._has_news = True
                     yield record, number, news
             case Spent():
@@ -190,39 +184,39 @@ class Log(History):
                     yield record, number, item
             case Reply():
                 use_id = item.use_id or next(iter(self._waiting), "")
-                if (waits := self._waiting.pop(use_id, None)) is not None:
-                    self._calls[waits[0]] = True
-                    yield record, number, _read(as_word(item, Answer, use_id=use_id), waits[1])
+                if (part := self._waiting.pop(use_id, None)) is not None:
+                    self._parts[part] = True
+                    yield record, number, as_word(item, Answer, use_id=use_id)
             case Held():  # the items behind it belong to that message, one of those that are listed
                 self._at = self._message(item.id) if item.id else None
                 self._name, self._is_listed, self._has_news = item.id, True, False
-            case Listed():
-                self._before = len(self._all)
-                self._list = {name: self._message(name) for name in item.messages}
 
-    def _is_new(self, item: Said) -> bool:
-        """Return whether an item brings something that was not there before."""
+    def _text(self, item: Said) -> Said | None:
+        """Return an item that brings something which was not there before; else None."""
         at = self._at
         if at is None:
-            return True
-        part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
+            return item
+        part, text, mark = self._part(item.id.removeprefix(self._name)), hash(item.text), _mark(item.kind, item.text)
         if not self._is_listed:
             # What is written again goes with the figures that come with it; after that it is nothing new.
-            if self._said.get(part) == text and at.usage is not None and not item.images:
-                return False
-            if item.again and all(self._find(_mark(Kind.PROMPT, text)) for text in item.again):
-                self._is_now(self._known[_mark(Kind.PROMPT, item.again[-1])])
-                return False
-        elif part in self._said:
-            return False
+            if self._parts.get(part) == text and at.usage is not None:
+                return None
+            marks = [_mark(Kind.PROMPT, prompt) for prompt in item.again]
+            if marks and all(map(self._find, marks)):
+                self._is_now(marks[-1])
+                return None
+        elif part in self._parts:
+            return None
         elif at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
-        elif not at.rows and (known := self._find(_mark(item.kind, item.text))) is not None:
-            self._is_now(known)
-            return False
-        self._said[part] = text
-        self._known[_mark(item.kind, item.text)] = at
-        return True
+        elif not at.rows and self._find(mark) is not None:
+            self._is_now(mark)
+            return None
+        self._parts[part], self._known[mark] = text, at
+        return item
+
+    def _part(self, name: str) -> int:
+        return hash((self._name if self._at is None else self._at.place, name))
 
     def _find(self, mark: int) -> _Message | None:
         """The message that said the same before this record, and was not taken back."""
@@ -231,43 +225,35 @@ class Log(History):
             return None
         return message
 
-    def _is_now(self, known: _Message) -> None:
+    def _is_now(self, mark: int) -> None:
         """Let the message of the record be one that is known under another id."""
-        self._at = self._named[self._name] = self._list[self._name] = known
+        self._at = self._named[self._name] = self._list[self._name] = self._known[mark]
 
     def _call(self, item: Call) -> Call | Answer | None:
         """Return the new part of a tool use: itself, its result, or None."""
-        at = self._at
+        at, answer, mark = self._at, item.answer, hash(item.use_id)
         if self._is_listed and at is not None:
-            known, kinds = self._find(hash(item.use_id)), self.session.messages.kind
-            if known is not None and not at.rows:
-                self._is_now(known)
+            kinds = self.session.messages.kind
+            if not at.rows and self._find(mark) is not None:
+                self._is_now(mark)
             elif not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
-            at = self._at
-        key, answer = hash((self._name if at is None else at.place, item.use_id)), item.answer
-        has_result = self._calls.get(key)
+        part = self._part(item.use_id)
+        has_result = self._parts.get(part)
         if has_result or (has_result is not None and answer is None):
             return None
-        self._calls[key] = answer is not None
+        self._parts[part] = answer is not None
         if answer is None:
-            self._waiting[item.use_id] = key, item.name
+            self._waiting[item.use_id] = part
         else:
             self._waiting.pop(item.use_id, None)
-            _read(answer, item.name)
         if has_result is not None:
             return answer
-        if at is not None:
-            self._known[hash(item.use_id)] = at
+        if self._at is not None:
+            self._known[mark] = self._at
         return item
-
-
-def _read(answer: Answer, tool: str) -> Answer:
-    """A result with what it says, which is not looked at before it is known to be new."""
-    answer.text, answer.status, answer.exit_code = read_result(tool, *answer.details)
-    return answer
 
 
 def _mark(kind: Kind, text: str) -> int:
@@ -346,11 +332,11 @@ class Gemini(google.Google):
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a session in either form, a saved chat or a prompt log."""
-        return is_document(head.document) or any(
+        return bool(records_of(head.document)) or any(
             is_header(record)
             or (record.get("type") == "gemini" and isinstance(record.get("id"), str))
             or record.keys() in ({"$set"}, {"$rewindTo"})
-            for record in head.records[:_LOOK]
+            for record in head.records
         )
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
@@ -360,11 +346,12 @@ class Gemini(google.Google):
         store = open_file(path)
         header = read_record(first := store.first_line())
         # A log's header is a record of its own, and may hold messages.
-        if not header or saved(header) or (is_chat(header) and path.suffix != ".jsonl"):
+        if not header or saved(header) or ("messages" in header and path.suffix != ".jsonl"):
             document = read_document(store.read(0, store.stat().st_size))
-            if is_document(document):
+            if records_of(document):
                 store.close()
-                return DocumentReading(path, lambda: self._of(path, document), items_of, is_document)
+                make = partial(self._of, path, document)
+                return DocumentReading(path, make, records_of, lambda value: bool(records_of(value)))
         reader = self.reader(path)
         reading = LinesReading(store, reader, start)
         if start and is_header(header):
@@ -388,7 +375,7 @@ class Gemini(google.Google):
         reader = self.reader(path)
         if is_log(document):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
-        elif not is_chat(document):
+        elif saved(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
             if match := _SAVED.fullmatch(path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
@@ -415,16 +402,14 @@ class Gemini(google.Google):
         if not isinstance(record.get("id"), str) and meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if kind == "user" and google.responses_in(parts_of(record.get("content"))):
+        if google.responses_in(parts_of(record.get("content"))):
             return "tool response"
         return "message with nothing new" if kind in TYPES else kind
 
     def time(self, record: Data) -> float | None:
         """Return the time at which a message was written, or the session begun or changed."""
-        if (stamp := record.get("timestamp")) is not None:
-            return when(stamp)
-        meta = meta_of(record)
-        return None if meta is None else when(meta.get("lastUpdated" if "$set" in record else "startTime"))
+        meta = meta_of(record) or {}
+        return when(record.get("timestamp", meta.get("lastUpdated" if "$set" in record else "startTime")))
 
     def facts(self, record: Data) -> Data:
         """Return the id of the session to which a prompt of the prompt log belongs."""
@@ -441,9 +426,9 @@ class Gemini(google.Google):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
         call = use.call if isinstance(use, Call) else {}
-        answer = answer or Answer("", details=(None, call.get("resultDisplay"), call.get("status")))
+        answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
-        tool.use_id = clean(text_of(call.get("id"))) if call else tool.use_id
+        tool.use_id = clean(text_of(call.get("id")))
         tool.spilled = tool.text.startswith(_MASKED)
         if about := one_line(text_of(call.get("description")), 300):
             # The program makes it of the input, or takes the words that describe the tool to the model.
@@ -451,7 +436,7 @@ class Gemini(google.Google):
                 tool.summary = about
             else:
                 facts["description"] = about
-        shown = clean(google.display_text(answer.details[1])).strip()
+        shown = clean(google.display_text(answer.details)).strip()
         if shown and "".join(shown.split()) not in "".join(tool.text.split()):
             facts["display"] = shown
         return tool, facts
@@ -508,31 +493,18 @@ def is_header(value: Any) -> bool:
     return isinstance(given.get("sessionId"), str) and isinstance(given.get("projectHash"), str)
 
 
-def is_document(value: Any) -> bool:
-    """Return whether a JSON document is one that turnlog reads as a session of Gemini CLI."""
-    return is_header(value) or bool(saved(value)) or is_log(value)
-
-
-def is_chat(value: Any) -> bool:
-    """Return whether a document is a session as it was written before the log: header and messages in one object."""
-    return is_header(value) and isinstance(value.get("messages"), list)
-
-
 def saved(value: Any) -> list[Data]:
     """The contents of a saved chat (`/chat save`), or of a restore point; empty if it is none."""
     if isinstance(value, dict):
         return saved(value.get("clientHistory")) or saved(value.get("history"))
     contents = list_of(value)
-    looks = all(
-        c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in map(dict_of, contents[:_LOOK])
-    )
-    return contents if looks and all(isinstance(content, dict) for content in contents) else []
+    looks = all(c.get("role") in ("user", "model") and isinstance(c.get("parts"), list) for c in map(dict_of, contents))
+    return contents if looks else []
 
 
 def is_log(value: Any) -> bool:
     """Return whether a document is a prompt log, `logs.json`."""
-    items = value[:_LOOK] if isinstance(value, list) else []
-    return bool(items) and all(
+    return bool(items := list_of(value)) and all(
         "messageId" in item and isinstance(item.get("sessionId"), str) and isinstance(item.get("message"), str)
         for item in map(dict_of, items)
     )
@@ -545,14 +517,14 @@ def meta_of(record: Data) -> Data | None:
     return record if is_header(record) else None
 
 
-def items_of(value: Any) -> list[Data]:
-    """The records of a log that a document stands for."""
+def records_of(value: Any) -> list[Data]:
+    """The records of a log that a document stands for; none for a document that is no session of Gemini CLI."""
     if contents := saved(value):
         return [
             {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
             for number, one in enumerate(contents)
         ]
-    if isinstance(value, list):
+    if is_log(value):
         return [
             {
                 # The prompt log's own numbers begin anew with every session.
@@ -564,6 +536,8 @@ def items_of(value: Any) -> list[Data]:
             }
             for number, item in enumerate(map(dict_of, value))
         ]
+    if not is_header(value):
+        return []
     header = {key: item for key, item in value.items() if key not in ("messages", "id", "$set", "$rewindTo")}
     return [header, *messages_of(value)]
 
@@ -580,18 +554,20 @@ def _read_meta(meta: Data) -> Iterator[Any]:
     if "startTime" in meta or "projectHash" in meta:
         yield Fact(projectHash=text_of(meta.get("projectHash")), kind=text_of(meta.get("kind")))
         yield Fact(updated=when(meta.get("lastUpdated")))
-    if folders := [path for path in list_of(meta.get("directories")) if isinstance(path, str)]:
+    if folders := texts_of(meta.get("directories")):
         # A subagent's are its workspace, a session's are further folders (note 1.1).
         yield Fact(directories=folders, workspace_root=folders[0] if meta.get("kind") == "subagent" else "")
     if "summary" in meta:
         yield Title(summary_title(meta["summary"]))
-    if isinstance(meta.get("messages"), list):
-        messages = messages_of(meta)
-        yield Listed([name for value in messages if (name := text_of(value.get("id")))])
-        for value in messages:
-            yield Held(Kind.NOTE, id=text_of(value.get("id")))
-            known = text_of(value.get("type")) in TYPES
-            yield from _read_message(value, "" if known else as_json(value, indent=True))
+    for value in messages_of(meta):
+        time = when(value.get("timestamp"))
+        yield Held(Kind.NOTE, id=text_of(value.get("id")))
+        for item in _read_message(value):
+            if isinstance(item, Say):
+                item.time = time if item.time is None else item.time
+                if item.kind is Kind.UNKNOWN:  # the record says more than it
+                    item.text = as_json(value, indent=True)
+            yield item
 
 
 def summary_title(summary: object) -> str:
@@ -610,21 +586,23 @@ def _texts(value: object, depth: int = 0) -> Iterator[str]:
             yield from _texts(item, depth + 1)
 
 
-def _read_message(value: Data, unknown: str = "") -> Iterable[Any]:
-    """Read the items of a message (note 1.4 and 1.6); `unknown` is its text where it is of no known type."""
-    kind, content = value.get("type"), value.get("content")
+def _read_message(value: Data) -> Iterable[Any]:
+    """Read the items of a message (note 1.4 and 1.6)."""
+    kind, content = text_of(value.get("type")), value.get("content")
     if kind == "gemini":
         return _read_answer(value, content)
     if kind == "user":
         # Results in a record of their own mostly all stand with their uses too (note 1.6).
         alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
         found = google.responses_in(parts_of(content)) if alone else []
-        replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=(one, None, None)) for one in found]
-        return replies or _read_user(value, content)
-    if isinstance(kind, str) and kind in _NOTICES:
+        return [_read_reply(one, one[0]["functionResponse"]) for one in found] or _read_user(value, content)
+    if kind in _NOTICES:
         return _read_notice(value, kind, said_text(content))
-    label = one_line(text_of(kind), 60) or "(no type)"
-    return [Said(Kind.UNKNOWN, unknown, label, time=when(value.get("timestamp")))]
+    return [Said(Kind.UNKNOWN, label=one_line(kind, 60) or "(no type)")]
+
+
+def _read_reply(parts: list[Data], response: Data) -> Reply:
+    return as_word(google.answer_of(text_of(response.get("id")), text_of(response.get("name")), parts), Reply)
 
 
 def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
@@ -637,12 +615,12 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
         text = "" if len(line) < 200 else text
     if kind == "info" and line == "Request cancelled.":
         what = Kind.INTERRUPT
-    yield Said(what, text, label, id=text_of(value.get("id")), time=when(value.get("timestamp")))
+    yield Said(what, text, label, id=text_of(value.get("id")))
 
 
-def _read_user(value: Data, content: object) -> Iterator[Said]:
+def _read_user(value: Data, content: object) -> list[Said]:
     """Read a message under the user's name: the typed text, and the texts that were put beside it."""
-    name, time = text_of(value.get("id")), when(value.get("timestamp"))
+    name, found = text_of(value.get("id")), list[Said]()
     parts, shown = parts_of(content), parts_of(value.get("displayContent"))
     labels = ["" if is_thought(part) else google.context_label(text_of(part.get("text"))) for part in parts]
     beside = [(part["text"], label) for part, label in zip(parts, labels, strict=True) if label]
@@ -650,37 +628,36 @@ def _read_user(value: Data, content: object) -> Iterator[Said]:
     if shown and (said_text(shown).strip() or media_in(shown)):
         typed = shown
     text, media = said_text(typed), media_in(typed)
-    ids = iter([name, *(name and f"{name}:{number}" for number in range(1, len(beside) + 1))])
     if text.strip() or media:
         start, sent = text.lstrip()[:2], said_text(content) if shown else text
         command = start[:1] in ("/", "?") and start not in ("//", "/*")
         again = tuple(said_text([part]) for part in typed) if beside and not (shown or command or media) else ()
-        yield Said(
-            Kind.COMMAND if command else Kind.PROMPT, text, one_line(text) if command else "", id=next(ids), time=time,
-            images=media, extra={"sentToModel": sent} if sent != text else None, again=again,
-        )  # fmt: skip
-    for (text, label), of in zip(beside, ids, strict=False):
+        kind, extra = Kind.COMMAND if command else Kind.PROMPT, {"sentToModel": sent} if sent != text else None
+        found.append(Said(kind, text, one_line(text) if command else "", images=media, extra=extra, again=again))
+    for text, label in beside:
         if label == google.SUMMARY:
-            yield Said(Kind.COMPACTION, google.snapshot_text(text), "Compacted", id=of, time=time)
+            found.append(Said(Kind.COMPACTION, google.snapshot_text(text), "Compacted"))
         else:
-            yield Said(Kind.CONTEXT, text, label, id=of, time=time)
+            found.append(Said(Kind.CONTEXT, text, label))
+    for number, said in enumerate(found):
+        said.id = f"{name}:{number}" if name and number else name
+    return found
 
 
-def _read_answer(value: Data, content: object) -> list[Any]:
+def _read_answer(value: Data, content: object) -> Iterator[Any]:
     """Read a message of the model: thinking, text, tool uses, and the tokens of the call."""
     name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
-    time, items = when(value.get("timestamp")), list[Any]()
-    thoughts = list_of(value.get("thoughts"))
+    items, thoughts = list[Say](), list_of(value.get("thoughts"))
     # Those in its content count only where there are no others (note 1.4).
     texts = [*filter(None, map(_thought, thoughts))]
     texts = texts or [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
     if texts:
         begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
         of = f"{name}:thinking" if name else ""
-        items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=time if begun is None else begun))
+        items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=begun))
     text, media = said_text(content), media_in(content)
     if media or (text and not text.isspace()):
-        said = Said(Kind.TEXT, text, "", model, name, images=media, time=time)
+        said = Said(Kind.TEXT, text, "", model, name, images=media)
         if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
             said.kind, said.label = Kind.CONTEXT, "Said by the program for the model"
         items.append(said)
@@ -690,30 +667,27 @@ def _read_answer(value: Data, content: object) -> list[Any]:
         for number, (call, tag) in enumerate(zip(calls, tags, strict=True)):
             # A name by which it is known again: its id, or its place among those without.
             known = tag and tag not in tags[:number]
-            items.append(_read_call(call, tag if known else f"#{number}", name, time, model))
-    if tokens:
-        if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
-            items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
-        if (usage := google.normalised(*map(tokens.get, _COUNTS))) is not None:
-            items.append(Spent(usage, name, model))
-    return items
+            items.append(_read_call(call, tag if known else f"#{number}", name, model))
+    if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
+        items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
+    yield from items
+    if (usage := google.normalised(*map(tokens.get, _COUNTS))) is not None:
+        yield Spent(usage, name, model)
 
 
-def _read_call(call: Data, tag: str, message: str, time: float | None, model: str) -> Call:
-    """A tool use, and its result where it has one; `time` is that of its message."""
+def _read_call(call: Data, tag: str, message: str, model: str) -> Call:
+    """A tool use, and its result where it has one."""
     name, asked = text_of(call.get("name")), dict_of(call.get("args"))
     use_id = text_of(call.get("id")) or f"{message}:{tag}"
-    own, of = when(call.get("timestamp")), f"{message}:{tag}" if message else ""
-    use = Call(
-        name=name, use_id=use_id, input=asked, model=model, id=of, time=time if own is None else own, call=call,
-    )  # fmt: skip
+    of, time = f"{message}:{tag}" if message else "", when(call.get("timestamp"))
+    use = Call(name=name, use_id=use_id, input=asked, model=model, id=of, time=time, call=call)
     if agent := text_of(call.get("agentId")):
         shown = dict_of(call.get("resultDisplay"))
         called = (shown.get("agentName"), asked.get("agent_name"), asked.get("agentName"), name)
         use.subagent = one_line(agent, 100)
         use.task = Task(next(filter(None, map(text_of, called)), ""), text_of(call.get("description")))
     if call.get("status") in ("success", "error", "cancelled") or parts_of(call.get("result")):
-        use.answer = Answer(use_id, details=(call.get("result"), call.get("resultDisplay"), call.get("status")))
+        use.answer = google.answer_of(use_id, name, call.get("result"), call.get("resultDisplay"), call.get("status"))
     return use
 
 

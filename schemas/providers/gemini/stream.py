@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import clean, one_line
 from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
-from schemas.providers._google import Tools, normalised, read_result
+from schemas.providers._google import Tools, answer_of, normalised
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Skip, Turn, Use
+from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Turn, Use
 from schemas.usage import TokenUsage, as_count, total_usage
 from schemas.values import dict_of, text_of
 
@@ -94,7 +95,6 @@ class GeminiStream(Stream, Tools):
             case "init":
                 yield Fact(model=text_of(record.get("model")))
                 yield Turn()
-                yield Skip("init")
             case "message" if _is_speech(record):
                 yield Held(Kind.TEXT, text_of(record.get("content")))
             case "message" if record.get("role") == "user":
@@ -108,8 +108,7 @@ class GeminiStream(Stream, Tools):
                 word = "error" if record.get("status") == "error" or error else "success"
                 if _CANCELLED.match(output[:200]):  # which is reported as a success
                     word = "cancelled"
-                ended = read_result("", None, output, word)
-                yield Answer(text_of(record.get("tool_id")), *ended, details=(None, output, word, error))
+                yield replace(answer_of(text_of(record.get("tool_id")), "", None, output, word), details=error)
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
@@ -124,7 +123,7 @@ class GeminiStream(Stream, Tools):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result. What went wrong is said in two ways."""
         tool, facts = super().tool(use, answer, path)
-        error = answer.details[3] if answer is not None else {}
+        error = answer.details if answer is not None else {}
         if kind := one_line(text_of(error.get("type")), 80):
             facts["errorType"] = kind
         if (told := clean(text_of(error.get("message")))) and told != tool.text:

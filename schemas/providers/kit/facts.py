@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from typing import Any
 from unicodedata import east_asian_width
@@ -23,8 +23,8 @@ class Facts:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._titles: dict[int, str] = {}
-        self._titles_of: list[Title] = []
+        self._titles: dict[tuple[int, Hashable], str] = {}
+        """By their ranks and the records whose sessions they are of; the last one of a rank stands last."""
         self.setting_known = False
         """Whether all is known that stands on every record."""
 
@@ -60,14 +60,14 @@ class Facts:
 
     def title(self, title: Title) -> None:
         """A name of the session, or of the session that holds a record."""
-        if title.of is not None:
-            self._titles_of.append(title)
-        elif title.text.strip() and not (title.first and title.rank in self._titles):
-            self._titles[title.rank] = one_line(title.text)
+        place = title.rank, title.of
+        if title.text.strip() and not (title.first and place in self._titles):
+            self._titles.pop(place, None)
+            self._titles[place] = one_line(title.text)
 
     def settle_title(self, knows: Callable[[Any], bool]) -> None:
         """Decide the title: the highest rank, else the first live prompt, and another where it says little (`hi`)."""
-        titles = self._titles | {t.rank: one_line(t.text) for t in self._titles_of if t.text.strip() and knows(t.of)}
+        titles = {rank: text for (rank, of), text in self._titles.items() if of is None or knows(of)}
         best = max(titles, default=-1)
         first = next(self._prompts(), "") or next(self._prompts(gone=True), "")
         title = titles[best] if best >= 0 else first or titles.get(best, "")

@@ -97,13 +97,10 @@ class Tree:
         self.live = bytearray([1])
         self.nodes = array("I")
         """The node of each message."""
-        self._doubtful: set[int] = set()
-        """Nodes to look at again, as they or their messages changed otherwise than by a branch."""
-        self._settled = 1
-        """How many nodes there were when `live` was made."""
-        self._leaf = NOBODY
-        """The leaf for which `live` was made."""
-        self._relinked = False
+        self._leaf, self._nodes, self._messages = NOBODY, 1, 0
+        """The leaf for which `live` was made, and how many nodes and messages there were."""
+        self._changed = False
+        """Whether one of these nodes has another place or message now, or is live again."""
         self.leaf = NOBODY
         """The record at which the conversation ends."""
         self.last = NOBODY
@@ -137,7 +134,7 @@ class Tree:
             self.leaf = node
         if self.state[above] == ASIDE and not beside:
             self.state[above] = REAL
-            self._doubtful.add(above)
+            self._changed = True
         self.last = node
         return node
 
@@ -174,47 +171,36 @@ class Tree:
         if at == node:
             parent[link] = parent[node]
         parent[node] = above
-        self._relinked = True
+        self._changed = True
 
     def own(self, node: int, row: int) -> None:
         """Note whose a message is, which is the next one or was made anew."""
         self.nodes[row : row + 1] = array("I", [node])
-        if node < self._settled:
-            self._doubtful.add(node)
+        self._changed |= row < self._messages
 
     def settle(self) -> Iterator[tuple[int, bool]]:
         """The messages for which it may have changed whether they are live, and whether they are.
 
-        New messages are live until something else is said, so of the new nodes only those count that are not.
+        Where the conversation only went on these are the new ones, else all.
         """
-        live, looked_at = self.live, self._doubtful
-        looked_at.update(self._walk())
-        node = live.find(0, self._settled)
-        while node >= 0:
-            looked_at.add(node)
-            node = live.find(0, node + 1)
-        self._doubtful, self._settled, self._leaf, self._relinked = set(), len(self.parent), self.leaf, False
-        for row, node in enumerate(self.nodes) if looked_at else ():
-            if node in looked_at:
-                yield row, bool(live[node]) or self.state[node] == ASIDE or self._leaf == NOBODY
+        live, node, first = self.live, self._walk(), self._messages
+        if self._changed or node != self._leaf:
+            live[:] = bytes(len(live))
+            live[NOBODY], first = 1, 0
+            self._walk()
+        self._leaf, self._nodes, self._messages, self._changed = self.leaf, len(live), len(self.nodes), False
+        for row in range(first, self._messages):
+            node = self.nodes[row]
+            yield row, bool(live[node]) or self.state[node] == ASIDE or self.leaf == NOBODY
 
-    def _walk(self) -> list[int]:
-        """Follow the leaf back; returns the nodes, but for new ones, that became live or were taken back."""
-        live, parent, before, came = self.live, self.parent, bytes(self.live[: self._settled]), list[int]()
+    def _walk(self) -> int:
+        """Follow the leaf back to what is live already, which is returned."""
         node = self.leaf
-        while not live[node]:
-            live[node] = 1
-            if node < self._settled:
-                came.append(node)
-            node = parent[node]
-        if node == self._leaf and not self._relinked:
-            return came
-        live[:] = bytes(len(live))
-        live[NOBODY], node = 1, self.leaf
-        while node != NOBODY:
-            live[node] = 1
-            node = parent[node]
-        return [node for node, was in enumerate(before) if was != live[node]]
+        while not self.live[node]:
+            self.live[node] = 1
+            self._changed |= node < self._nodes
+            node = self.parent[node]
+        return node
 
 
 class Chain(History):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from schemas.clean import one_line
@@ -67,17 +68,16 @@ class Rows:
         """Whether the record adds to a message."""
         self.again: list[int] = []
         """The messages that the record says again."""
-        self._key = 0
         self._keys: set[int] = set() if beside is None else beside._keys
         self._renamed: dict[int, str] = {}
-        self._tails: dict[int, int] = {}
-        self._models: dict[str, int] = {}
+        self.model = cache(lambda name: self.session.model_index(name))  # noqa: PLW0108 (another session may take its place)
+        """The number of a model's name in the session."""
         self._places: list[tuple[int, str]] = []
         """The messages from which on the agent works in another directory, and those."""
 
     def begin(self, time: float | None, copied: bool) -> int:
         """Begin another record; returns the next message."""
-        self.time, self.copied, self.touched, self._key = time, copied, False, 0
+        self.time, self.copied, self.touched = time, copied, False
         self.first = len(self.session.messages.kind)
         if self.again:
             self.again.clear()
@@ -87,7 +87,7 @@ class Rows:
         """Append a message of a kind to an exchange; returns its row."""
         session, text, name, flags = self.session, say.text, say.id, say.flags
         messages = session.messages
-        item = 0 if number <= 0 else min(number, LAST_ITEM)
+        item = max(0, min(number, LAST_ITEM))
         span = session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
         time = self.time if say.time is None else say.time
         row = messages.append(
@@ -108,10 +108,9 @@ class Rows:
         """Let a message be what is said of it now: another text, or another kind, of which what it was is no part."""
         messages = self.session.messages
         if messages.kind[row] != say.kind:
-            item = min(max(number, 0), LAST_ITEM)
+            item = max(0, min(number, LAST_ITEM))
             messages.span[row] = self.session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
             messages.flags[row] &= ~_MORE
-            self._tails.pop(row, None)
             if self.time is not None:
                 messages.time[row] = self.time
         self.extend(row, record, number, BODY)
@@ -123,17 +122,12 @@ class Rows:
 
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message, or another item of one."""
-        spans, tail = self.session.spans, self._tails.get(row, self.session.messages.span[row])
-        item = 0 if number <= 0 else min(number, LAST_ITEM)
+        messages, item = self.session.messages, max(0, min(number, LAST_ITEM))
         self.changed.add(row)
         self.touched = True
-        if spans.is_of(tail, self.store, record[0], role, item):
-            return
-        span = spans.add(self.store, record[0], record[1], record[2], role, item)
-        spans.extend(tail, span)
-        self._tails[row] = span
-        if role != RESULT:
-            self.session.messages.flags[row] |= _MORE
+        is_new = self.session.spans.put(messages.span[row], self.store, record[0], record[1], record[2], role, item)
+        if is_new and role != RESULT:
+            messages.flags[row] |= _MORE
 
     def grow(self, row: int, text: str) -> None:
         """Add text to the size of a message."""
@@ -151,44 +145,28 @@ class Rows:
         number = bisect_right(self._places, row, key=lambda entry: entry[0]) - 1
         return self._places[number][1] if number >= 0 else ""
 
-    def model(self, name: str) -> int:
-        """The number of a model's name in the session."""
-        number = self._models.get(name)
-        if number is None:
-            number = self._models[name] = self.session.model_index(name)
-        return number
-
     def _unique_key(self, record: Record, number: int, given: str) -> int:
-        if given:
-            key = key_of(given)
-        else:
-            key = self._key
-            if not key:
-                key = self._key = key_of(self._name_of(record[3]) or f"@{record[0]}") or 1
-            if number > 0:
-                key = block_key(key, number)
+        name = self._name(record[0], record[3], number, given)
+        key = key_of(name)
         if key in self._keys:
             row = len(self.session.messages)
-            self._renamed[row] = unique = f"{self._name(record, number, given)}#{row}"
-            key = key_of(unique)
+            self._renamed[row] = f"{_shown(name)}#{row}"
+            key = key_of(self._renamed[row])
         self._keys.add(key)
         return key
 
-    def _name(self, record: Record, number: int, given: str) -> str:
-        name = given or self._name_of(record[3]) or f"@{record[0]}"
-        if len(name) > _LONGEST:  # what is cut off still tells it from others
-            name = f"{name[:_LONGEST]}~{key_of(name):x}"
-        return one_line(name if given or number <= 0 else f"{name}:{number}", 300)
+    def _name(self, offset: int, record: dict[str, Any], number: int, given: str) -> str:
+        """The id of a message, as the source has it: its own, or its record's and its number in that."""
+        name = given or self._name_of(record) or f"@{offset}"
+        return name if given or number <= 0 else f"{name}:{number}"
 
     def id_of(self, row: int, say: Say | None) -> str:
         """The id of a message, which `say` begins."""
         if name := self._renamed.get(row):
             return name
-        first = next(self.session.spans.chain(self.session.messages.span[row]))
-        number = -1 if row in self.made else first.item
-        record = (first.offset, first.length, first.line, self.session.record(first))
-        say = say or self.made.get(row)
-        return self._name(record, number, say.id if say is not None else "")
+        first = next(self.spans(row))
+        number, say = (-1, say or self.made[row]) if row in self.made else (first.item, say)
+        return _shown(self._name(first.offset, self.session.record(first), number, say.id if say is not None else ""))
 
     def spans(self, row: int) -> Iterator[Span]:
         """The records of a message."""
@@ -197,6 +175,11 @@ class Rows:
 
 _LONGEST = 200
 """Characters of an id that a message's begins with."""
+
+
+def _shown(name: str) -> str:
+    """An id as a message has it. What is cut off still tells it from others."""
+    return one_line(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}~{key_of(name):x}", 300)
 
 
 def key_of(text: str) -> int:
@@ -210,8 +193,3 @@ def key_of(text: str) -> int:
         except ValueError:
             pass  # 36 characters, but no UUID
     return hash(int.from_bytes(text.encode("utf-8", "surrogatepass"), "little"))
-
-
-def block_key(key: int, block: int) -> int:
-    """The number of content block `block` of the record with the number `key`."""
-    return (key + block * 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_FFFF_FFFF

@@ -1,11 +1,11 @@
 """The output of agents at work, live or saved: one session, filled by one run or several (formats/streams.md 1).
 
-A pipe may carry several runs, and between their records plain text. Each run has a reader; all fill one session.
+A pipe may carry several runs, and between their records plain text. Each is a reader; all fill one session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 from schemas.clean import clean_styled, one_line
 from schemas.message import Kind, Message, Part, ToolStatus
 from schemas.provider import beginning
+from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.messages import BODY
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Item, Say
 from schemas.reading import DocumentReading, LinesReading, open_file
 from schemas.records import UNFINISHED, FileStore, Record, read_document, read_record
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Session
 from schemas.troubles import guarded
 
 MOST_RECORDS, MOST_BYTES = 200, 1 << 20
@@ -29,26 +30,24 @@ _PLAIN_LINES = 500
 """Lines of plain output in one message."""
 
 
-class _Nobody(Stream):
+class _Nobody(Agent):
     """The agent for output that no agent claims: plain text, and unknown records."""
 
     id = "streams"
     name = "Agent stream"
 
-    def prints(self, record: Data) -> bool:
-        return False
-
     def read(self, record: Data) -> Iterable[Item]:
         yield Say(Kind.UNKNOWN)
 
 
-class Run:
-    """One run of an agent."""
+class Run(Reader):
+    """One run of an agent, which fills the session of its pipe."""
 
-    def __init__(self, agent: Stream, name: str, reader: Reader) -> None:
-        self.agent, self.id, self.reader = agent, name, reader
-        self.spoke = False
-        """Whether it has added a message."""
+    agent: Stream
+
+    def __init__(self, agent: Stream, name: str, pipe: Pipe) -> None:
+        super().__init__(agent, pipe.session, beside=pipe)
+        self.id, self.clock = name, pipe.clock
 
     @property
     def title(self) -> str:
@@ -56,24 +55,24 @@ class Run:
         return f"{self.agent.name} {one_line(self.id, 100)}".strip()
 
 
-class Pipe:
-    """Fills a session with what agents print; a `schemas.provider.Parser`."""
+class Pipe(Reader):
+    """Fills a session with what agents print, and reads itself what no agent claims.
 
-    def __init__(self, agents: Sequence[Stream], path: Path, session: Session | None = None) -> None:
-        self.agents = agents
-        self.clock: Callable[[], float] | None = None
-        """Set while a live pipe is read: the time of arrival, for what tells no times of its own."""
+    `clock` is set while a live pipe is read: the time of arrival, for what tells no times of its own.
+    """
+
+    def __init__(self, agents: Sequence[Stream], path: Path) -> None:
         nobody = _Nobody()
-        self._session = session or Session(nobody.id, nobody.name, path, path.stem)
-        self._nobody = Run(nobody, "", Reader(nobody, self._session))
-        self._nobody.reader.talk.turn = False
-        self._nobody.reader.talk.before = partial(self._speak, self._nobody)
-        self._session.build, self._session.build_bare = self._build, None
-        self._session.metadata["source"] = "stream"
+        super().__init__(nobody, Session(nobody.id, nobody.name, path, path.stem))
+        self.agents = agents
+        self.talk.before = partial(self._speak, None)
+        self.session.build, self.session.build_bare = self._build, None
+        self.session.metadata["source"] = "stream"
         self._runs: dict[tuple[str, str], Run] = {}
         """By the agent and the session; that which spoke last comes last."""
-        self._current = self._speaking = self._nobody
-        self._owners: list[Run] = []
+        self._current: Run | None = None
+        self._speaking: Run | None = None
+        self._owners: list[Run | None] = []
         """The run of each message."""
         self._plain: set[int] = set()
         """The messages that are plain text."""
@@ -81,67 +80,42 @@ class Pipe:
         self._last: Record | None = None
         self._closed = False
 
-    @property
-    def session(self) -> Session:
-        """The session that is filled."""
-        return self._session
-
-    @session.setter
-    def session(self, session: Session) -> None:
-        self._session = session
-        for run in (self._nobody, *self._runs.values()):
-            run.reader.session = session
-
-    def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
-        """Take more records, in the order in which they were printed; returns what changed."""
-        first = self._begin()
-        for record in records:
-            self._take(record)
-        return self._changes(first)
-
-    def finish(self, records: Iterable[Record], cut: Record | None = None) -> list[Change]:
-        """Take the last records, and where a line that was cut off begins: no more will come."""
-        first = self._begin()
+    def finish(self, records: Iterable[Record]) -> list[Change]:
+        """Take the last records, and say what stays unfinished: no more will come."""
+        first = len(self.session.messages)
+        self.rows.changed.clear()
         self._closed = True
         for record in records:
-            self._take(record)
+            self.take(record)
         if self._waiting:
             self._give_up()
         for run in self._runs.values():
-            for reader in (run.reader, *run.reader.children.values()):
+            for reader in (run, *run.children.values()):
                 reader.talk.stop_growing()
-            run.reader.rows.changed.update(run.reader.uses.open)  # what ended them is said with them now
-        if cut is not None:
-            self._note(cut, "stream cut off: the last line is unfinished")
+            self.rows.changed.update(run.uses.open)  # what ended them is said with them now
+        if (unread := self.session.unreadable) and unread[-1].reason == UNFINISHED:
+            cut = unread[-1]
+            self._note((cut.offset, cut.length, cut.line, {}), "stream cut off: the last line is unfinished")
         elif self._last is not None:
             for run in list(self._runs.values()):
-                if run.agent.unended and not run.reader.talk.ended:
+                if run.agent.unended and not run.talk.ended:
                     self._note(self._last, f"{run.title}: " * (len(self._runs) > 1) + run.agent.unended)
         return self._changes(first)
 
-    def refresh(self) -> list[Change]:
-        """Look for what the runs say of other sessions: nothing of these lies beside a stream."""
-        return []
-
-    def _begin(self) -> int:
-        self._nobody.reader.rows.changed.clear()
-        return len(self.session.messages)
-
-    def _changes(self, first: int) -> list[Change]:
+    def settle(self) -> None:
+        """After some records: what the runs say now, and how they ended."""
         for run in self._runs.values():
-            run.reader.settle()
+            run.settle()
         if self._runs:
-            ends = [run.reader.talk.ended for run in self._runs.values()]
+            ends = [run.talk.ended for run in self._runs.values()]
             self.session.metadata["ended"] = NOT_ENDED if "" in ends else ends[-1]
         if len(self._runs) > 1:
             self.session.metadata["runs"] = len(self._runs)
-        changed = self._nobody.reader.rows.changed
-        changes = [Change(Op.UPDATED, row) for row in sorted(changed) if row < first]
-        return changes + [Change(Op.APPENDED, row) for row in range(first, len(self.session.messages))]
 
-    def _take(self, record: Record) -> None:
+    def take(self, record: Record) -> None:
+        """Read a record or a line of text."""
         self._last = (*record[:3], {})
-        if self._current is not self._nobody or not (record[3] or self._waiting):
+        if self._current is not None or not (record[3] or self._waiting):
             self._deliver(record)
             return
         self._waiting.append(record)  # what comes before a record that tells who prints is that agent's
@@ -165,12 +139,11 @@ class Pipe:
 
     def _printer(self, record: Data) -> tuple[Stream, str] | None:
         """The agent that prints such a record, and its session as far as the record names it."""
-        current = self._current.agent
-        name = current.run_of(record)
-        if name and name == self._current.id:  # a line of a run that lacks what tells its agent
-            return current, name
-        if current.prints(record) or current.may_print(record):
-            return current, name
+        if (run := self._current) is not None:
+            name = run.agent.run_of(record)
+            # A line of a run may lack what tells its agent.
+            if (name and name == run.id) or run.agent.prints(record) or run.agent.may_print(record):
+                return run.agent, name
         agent = next((agent for agent in self.agents if agent.prints(record)), None)
         return (agent, agent.run_of(record)) if agent is not None else None
 
@@ -179,20 +152,25 @@ class Pipe:
         if not record[3]:
             self._take_plain(record)
             return
+        run = self._current
         if (found := self._printer(record[3])) is not None:
             agent, name = found
-            if agent is not self._current.agent or (name and name != self._current.id):
-                self._switch(agent, name, record)
-        self._current.reader.take(record)
+            if run is None or agent is not run.agent or (name and name != run.id):
+                run = self._switch(agent, name, record)
+        if run is None:
+            super().take(record)
+        else:
+            run.take(record)
 
-    def _switch(self, agent: Stream, name: str, record: Record) -> None:
+    def _switch(self, agent: Stream, name: str, record: Record) -> Run:
         """Another run begins or goes on. Where its record names no session it is the latest of its agent."""
         if not name:
             name = next((run.id for run in reversed(self._runs.values()) if run.agent is agent), "")
         run = self._runs.pop((agent.id, name), None)
         if run is None:
-            run = Run(agent, name, Reader(agent, self.session, beside=self._nobody.reader))
-            run.reader.talk.before = partial(self._speak, run)
+            run = Run(agent, name, self)
+            run.talk.before = partial(self._speak, run)
+            self._subjects.append(run)
             if self._runs:
                 self._note(record, f"{run.title} begins")
                 self.session.lacks &= agent.lacks
@@ -200,8 +178,8 @@ class Pipe:
                     self.session.provider_name += f" and {agent.name}"
             else:
                 self._name(run)
-            run.reader.clock = self.clock
         self._runs[agent.id, name] = self._current = run
+        return run
 
     def _name(self, run: Run) -> None:
         """Let the first run give the session its name."""
@@ -213,31 +191,29 @@ class Pipe:
             for exchange in session.exchanges:
                 exchange.id = f"{session.id}:{exchange.index}"
 
-    def _speak(self, run: Run, record: Record) -> None:
+    def _speak(self, run: Run | None, record: Record) -> None:
         """Note whose the next message is, and say so where another run spoke since."""
-        speaking = self._speaking
-        if run is not self._nobody and run is not speaking:
-            self._speaking = run
-            if run.spoke and speaking is not self._nobody:
+        if run is not None and run is not self._speaking:
+            before, self._speaking = self._speaking, run
+            if before is not None and run in self._owners:
                 self._note(record, f"{run.title} goes on")
-                run.reader.rows.first += run.reader.rows.first == len(self._owners) - 1  # the note is not the record's
-            run.spoke = True
+                run.rows.first += run.rows.first == len(self._owners) - 1  # the note is not the record's
         self._owners.append(run)
 
     def _note(self, record: Record, label: str) -> None:
         note = Say(Kind.NOTE, label=one_line(label, 300), id=f"note@{record[0]}:{len(self._owners)}")
-        self._nobody.reader.rows.begin(None, False)
-        self._nobody.reader.talk.add(record, -1, note)
+        self.rows.begin(None, False)
+        self.talk.add(record, -1, note)
 
     def _take_plain(self, record: Record) -> None:
         """A line of text; neighbours make one message."""
-        messages, rows = self.session.messages, self._nobody.reader.rows
+        messages, rows = self.session.messages, self.rows
         rows.begin(None, False)
         row = len(messages) - 1
         if row in self._plain and messages.lines[row] < _PLAIN_LINES:
             rows.extend(row, record, 0, BODY)
         else:
-            row = self._nobody.reader.talk.add(record, 0, Say(Kind.NOTE, id=f"plain@{record[0]}"))
+            row = self.talk.add(record, 0, Say(Kind.NOTE, id=f"plain@{record[0]}"))
             self._plain.add(row)
         messages.chars[row] += record[1]
         messages.lines[row] += 1
@@ -245,13 +221,13 @@ class Pipe:
     def _build(self, session: Session, index: int) -> Message:
         """A message, made by the run that said it."""
         run = self._owners[index]
-        message = run.reader.build(session, index)
+        message = (run or self).build(session, index)
         if index in self._plain:
             raw = b"\n".join(session.raw(span) for span in session.message_spans(index))
             text, runs = clean_styled(raw.decode("utf-8", "replace"))
             message.label, message.parts = "plain output", [Part("text", text, runs=runs)] if text else []
         elif self._closed and message.tool is not None and message.tool.status is ToolStatus.PENDING:
-            message.metadata |= {} if run.reader.talk.ended else {"ending": "stream ended"}
+            message.metadata |= {} if (run or self).talk.ended else {"ending": "stream ended"}
         return message
 
 
@@ -266,12 +242,7 @@ class Printed(LinesReading):
     @guarded()
     def finish(self) -> list[Change]:
         """The pipe is closed: take what waits for its newline, and say what stays unfinished."""
-        records, unreadable = self.lines.finish(), self.session.unreadable
-        cut: Record | None = None
-        if unreadable and unreadable[-1].reason == UNFINISHED:
-            last = unreadable[-1]
-            cut = (last.offset, last.length, last.line, {})
-        return self.parser.finish(records, cut)
+        return self.parser.finish(self.lines.finish())
 
 
 def open_printed(agents: Sequence[Stream], path: Path, start: int = 0) -> Printed | DocumentReading:

@@ -66,20 +66,21 @@ class Reader:
         self.uses = Uses(self.rows, self.talk, agent)
         self.tokens = Tokens(self.rows, self.talk, agent)
         self.facts = Facts(session)
+        self._subjects: list[Any] = [self.history, self.rows, self.talk, self.uses, self.tokens, self.facts]
+        """What has the session too: its parts, and the runs of a pipe."""
         self.session = session
         self.above: Reader | None = None
         """Of a subagent within: the reader of the agent that started it, once that is known."""
+        self.subagent = Subagent("", session=session)
+        """What it is for that agent."""
         self.children: dict[str, Reader] = {}
         """The subagents whose records stand among these, by name."""
-        self._task_rows: dict[str, int] = {}
-        """The messages that show the uses that started them."""
         self._started_by: dict[str, str] = {}
         """The ids of the uses that started them, where those are not their names."""
         self._beside: dict[Path | str, tuple[words.Child, Subagent]] = {}
         self._stamps: object = None
         self._inherited = 0, 0
         """How many messages and groups were another session's."""
-        self._last: Record = _NOWHERE
         self._settled = 0
         """How many messages were looked at for what they tell."""
         self._places: dict[int, tuple[int, int]] | None = {} if agent.copies else None
@@ -92,8 +93,6 @@ class Reader:
             session.build_bare = builder(agent, self.rows, self.uses, self.items, bare=True)
         if root is None:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
-        else:
-            self.talk.untold = lambda: root.task_prompt(self)
         self._meanings: dict[type, Meaning] = {
             words.Say: self.talk.say,
             words.Use: self.uses.use,
@@ -120,24 +119,20 @@ class Reader:
     @session.setter
     def session(self, session: Session) -> None:
         self._session = session
-        for subject in (self.history, self.rows, self.talk, self.uses, self.tokens, self.facts):
+        for subject in self._subjects:
             subject.session = session
 
     def feed(self, records: Iterable[Record], store: int = 0) -> list[Change]:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
-        record = self._last
         for record in records:
             self.take(record)
-        self._last = (*record[:3], {})
         return self._changes(first)
 
     def refresh(self) -> list[Change]:
         """Look again at what lies beside the source."""
         self.rows.changed.clear()
-        if self.root is not None:
-            return []
         stamps = self.agent.stamps(self.session), self.uses.links
         if stamps[0] is None or stamps != self._stamps:
             self._stamps = stamps
@@ -157,17 +152,16 @@ class Reader:
 
     def take(self, record: Record) -> None:
         """Read a record."""
-        value, agent = record[3], self.agent
-        session, history = self._session, self.history
+        value, agent, session, history = record[3], self.agent, self._session, self.history
         kind = value.get("type")
         if type(kind) is str and kind in self._silent:
-            session.hidden[kind] += 1
+            self._hide(kind)
             return
         if self._sorts and (whose := history.whose(value)):
             child = self._child(whose)
             child.rows.store = self.rows.store
             child.take(record)
-            if (row := self._task_rows.get(whose, -1)) >= 0:
+            if child.above is self and (row := child.subagent.tool_use) is not None:
                 self.rows.changed.add(row)
             return
         time = agent.time(value)
@@ -191,8 +185,8 @@ class Reader:
             self._inherit(copied or history.forked)
         used = repeats = False
         for number, item in enumerate(self._items_of(value)):
-            if type(item) in meanings:
-                done = meanings[type(item)](record, number, item)
+            if (meaning := meanings.get(type(item))) is not None:
+                done = meaning(record, number, item)
                 used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):
@@ -203,7 +197,12 @@ class Reader:
         if repeats:
             session.duplicates += 1
         else:
-            session.hidden[one_line(agent.type(value), 80)] += 1
+            self._hide(agent.type(value))
+
+    def _hide(self, what: str) -> None:
+        """Count a record, or a part of one, that holds nothing to read."""
+        hidden, what = self._session.hidden, _short(what)
+        dict.__setitem__(hidden, what, hidden.get(what, 0) + 1)  # it is clean already
 
     def _is_copy(self, record: Record, time: float | None, places: dict[int, tuple[int, int]]) -> bool:
         """Return whether an equal record was read before, and its id or its time tells that it is no other one."""
@@ -235,8 +234,7 @@ class Reader:
         self.facts.learn(fact)
 
     def _skip(self, record: Record, number: int, skip: words.Skip) -> bool:
-        hidden, what = self._session.hidden, _short(skip.what)
-        dict.__setitem__(hidden, what, hidden.get(what, 0) + 1)  # it is clean already
+        self._hide(skip.what)
         return True
 
     def _total(self, record: Record, number: int, total: words.Total) -> bool | None:
@@ -269,12 +267,12 @@ class Reader:
             session = Session(own.provider, own.provider_name, own.path, f"{own.id}:{shown}")
             session.stores, session.lineage.parent, session.lineage.agent_id = own.stores, own.id, shown
             child = self.children[name] = Reader(self.agent, session, self)
-            own.subagents.append(Subagent(shown, session=session))
+            child.subagent.id, child.talk.untold = shown, partial(self._task_prompt, name)
+            own.subagents.append(child.subagent)
         return child
 
-    def task_prompt(self, child: Reader) -> str:
+    def _task_prompt(self, name: str) -> str:
         """The prompt of a subagent within, as the tool use that started it has it; empty where none is known."""
-        name = next(name for name, reader in self.children.items() if reader is child)
         for reader in (self, *self.children.values()):
             if (task := reader.uses.tasks.get(reader.uses.row(self._started_by.get(name, name)))) is not None:
                 return task.prompt
@@ -307,15 +305,14 @@ class Reader:
                     self.uses.attach(subagent, row)
 
     def _link_within(self) -> None:
-        alone = {id(s.session): s for s in self.session.subagents if s.session is not None and s.tool_use is None}
-        if not alone:
-            return
         readers = [reader for reader in (self, *self.children.values()) if reader.uses]
+        if not readers or all(child.above for child in self.children.values()):
+            return
         any_unled = any(reader.uses.any_unled() for reader in readers)
         for name, child in self.children.items():
-            subagent = alone.get(id(child.session))
-            if subagent is None:
+            if child.above is not None:
                 continue
+            subagent = child.subagent
             subagent.name = subagent.name or text_of(child.session.metadata.get("agentName"))
             use_id = self._started_by.get(name, name)
             prompt = child.prompt() if any_unled else ""
@@ -325,8 +322,6 @@ class Reader:
                 child.above = reader
                 if reader is not self:
                     self.session.subagents.remove(subagent)
-                else:
-                    self._task_rows[name] = row
                 reader.uses.attach(subagent, row)
                 child.session.lineage.parent = reader.session.id
                 break

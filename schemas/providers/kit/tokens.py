@@ -38,7 +38,6 @@ class Tokens:
         self.family: Callable[[], Iterable[Tokens]] = lambda: (self,)
         """These tokens and those of the subagents within the source."""
         self._groups: dict[str, int] = {}
-        self._ends: dict[int, int] = {}
         self._last: tuple[int, TokenUsage] = -1, _NOTHING
         """The group that was counted last, and its figures."""
         self._closed = 0
@@ -55,9 +54,8 @@ class Tokens:
         if usage == _NOTHING and name not in known and not rows.copied:
             return None
         name = name or self._agent.name_of(record[3]) or f"@{record[0]}"
-        model = rows.model(told or self._talk.model)
         if rows.copied:
-            self._inherit(record, clean(name), usage, model, clean(was))
+            self._inherit(record, clean(name), usage, rows.model(told or self._talk.model), clean(was))
             return True
         if self._talk.turn:
             self._talk.open_untold(record)
@@ -68,18 +66,15 @@ class Tokens:
         group = known.get(name, -1)
         new: Sequence[int] = self._since_last() if closes else range(rows.first, len(session.messages.kind))
         if group < 0:
-            group = known[name] = session.add_group(clean(name), usage, record, model=model, store=rows.store)
-            self._ends[group] = groups.span[group]
+            model = rows.model(told or self._talk.model)
+            group = known[name] = session.add_group(name, usage, record, model=model, store=rows.store)
         else:
             before = self._last[1] if self._last[0] == group else groups.usage[group]
             if before != usage and self._agent.recount == "largest":
                 usage = before.largest(usage)
             if before != usage:
                 groups.usage[group] = usage
-            if not session.spans.is_of(self._ends[group], rows.store, record[0], _USAGE):
-                span = session.spans.add(rows.store, record[0], record[1], record[2], _USAGE)
-                session.spans.extend(self._ends[group], span)
-                self._ends[group] = span
+            session.spans.put(groups.span[group], rows.store, record[0], record[1], record[2], _USAGE)
             # Only with something new to read: a mere repeat must not carry the group into a later exchange.
             if (new or rows.touched) and groups.exchange[group] != session.exchanges[-1].index:
                 self._move(group, session.exchanges[-1].index)
@@ -90,7 +85,6 @@ class Tokens:
         for row in joined:
             column[row] = group
         if last != NONE:  # which was shown with the figures until now
-            changed.add(last)
             joined.append(last)
         if joined:  # the last one is shown with them now
             changed.update(joined)
@@ -132,7 +126,7 @@ class Tokens:
             exchange = max(len(session.exchanges) - 1, 0)
             before = Inherited(name, usage, session.models[model], None, exchange, span, span)
         else:
-            session.spans.extend(before.tail, span)
+            session.spans.extend(before.span, span)
         session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
 
     def inherit_groups(self, first: int, source: str) -> None:
@@ -186,10 +180,7 @@ class Tokens:
         if group < 0 and any(usage):
             number = self._rows.model(model)
             group = self._groups[name] = session.add_group(name, usage, rest.record, model=number, store=rest.store)
-            self._ends[group] = session.groups.span[group]
-            session.exchanges[-1].groups.remove(group)
-            session.exchanges[rest.exchange].groups.append(group)
-            session.groups.exchange[group] = rest.exchange
+            self._move(group, rest.exchange)
         if group >= 0:
             session.groups.usage[group] = usage if any(usage) else _NOTHING
             self._rows.changed.add(session.exchanges[rest.exchange].start)

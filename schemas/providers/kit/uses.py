@@ -108,14 +108,9 @@ class Uses:
             status = self.judged.get(row, status)
             if status is not _UNENDED and status is not _BACKGROUND:
                 self.open.pop(row, None)
-        exchange = session.exchanges[messages.exchange[row]]
-        before, ended = messages.flags[row], _ENDS.get(status, 0)
-        if (ended ^ before) & _ERROR:
-            exchange.errors += 1 if ended & _ERROR else -1
-        waits = _PENDING if status is _UNENDED else 0
-        messages.flags[row] = before & ~(_PENDING | _ERROR | _INTERRUPTED) | ended | waits
+        self._set(row, _PENDING if status is _UNENDED else _ENDS.get(status, 0), _PENDING | _ERROR | _INTERRUPTED)
         self._rows.extend(row, record, number, RESULT)
-        session.touch(exchange, self._rows.time)
+        session.touch(session.exchanges[messages.exchange[row]], self._rows.time)
         if answer.subagent:
             self.start(answer.subagent, row)
         return True
@@ -123,17 +118,22 @@ class Uses:
     def _beside(self, record: Record, number: int, answer: Answer, row: int) -> bool:
         """Apply an answer about a use from another record than the result."""
         messages, status = self.session.messages, answer.status
-        before, ended = messages.flags[row], _ENDS.get(status, 0)
-        if ended:
+        if status in _ENDS:
             self.judged[row] = status
         if status is not _UNENDED:
-            messages.flags[row] = before & ~_PENDING | ended
-            if ended & ~before & _ERROR:
-                self.session.exchanges[messages.exchange[row]].errors += 1
+            self._set(row, _ENDS.get(status, 0), _PENDING)
         if answer.text and not messages.chars[row]:
-            self.session.messages.resize(row, answer.text)
+            messages.resize(row, answer.text)
         self._rows.extend(row, record, number, DETAIL)
         return True
+
+    def _set(self, row: int, flags: int, instead: int) -> None:
+        """Give a use the flags of its end in place of others, and its exchange the error, or one less."""
+        messages = self.session.messages
+        before = messages.flags[row]
+        now = messages.flags[row] = before & ~instead | flags
+        if (now ^ before) & _ERROR:
+            self.session.exchanges[messages.exchange[row]].errors += 1 if now & _ERROR else -1
 
     def end_turn(self, failed: bool | None) -> None:
         """Close the uses that wait for a result when a turn ends: what is in the background goes on."""

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-from schemas.clean import as_json, clean, one_line
+from schemas.clean import as_json, one_line
 from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
-from schemas.message import NO_FLAGS, Flag, Kind, Part, Tool
+from schemas.message import NO_FLAGS, Flag, Kind
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers import _google as google
 from schemas.providers._google import is_thought, media_in, parts_of, said_text
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.blocks import task_in
-from schemas.providers.kit.history import Chain
+from schemas.providers.kit.history import NOBODY, Chain
 from schemas.providers.kit.published import Published
 from schemas.providers.kit.running import Running, Stated
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
@@ -67,13 +66,11 @@ class Branches(Chain):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._lines = array("Q"), array("I")
-        """Where the record of each node lies: offsets and lengths."""
-        self._placed = False
+        self._places: dict[int, tuple[int, int]] = {}
+        """Where the first record of each node lies: its offset and its length."""
 
     def _place(self, record: Data) -> None:
         """Decide from the first record whose the file is, and what it is called."""
-        self._placed = True
         session, agent, owner = self.session, text_of(record.get("agentId")), text_of(record.get("sessionId"))
         if agent and record.get("isSidechain", True) is True:
             session.lineage.agent_id = one_line(agent, 80)
@@ -85,32 +82,23 @@ class Branches(Chain):
         """Put a record into the tree; False for a copy of one that was read before."""
         value, tree, self.branched = record[3], self._tree, False
         kind, subtype = text_of(value.get("type")), text_of(value.get("subtype"))
-        if not self._placed:
+        if tree.last == NOBODY:
             self._place(value)
         origin, uuid = value.get("forkedFrom"), text_of(value.get("uuid"))
         self.copied = (text_of(origin.get("sessionId")) or "(unknown)") if isinstance(origin, dict) else ""
-        if not uuid:
-            self._node = tree.last
-        elif node := tree.find(uuid):
-            if self._is_copy(node, value):
-                return False
+        if node := tree.find(uuid):
+            first = self.session.stores[0].record(*self._places[node])
+            if all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"}):
+                return False  # a line that was written twice
             self._node = node
             tree.again(node)
-        else:
+        elif uuid:
             metadata = kind not in _TALK and subtype != "rewind"
-            beside = kind == "system" and subtype.startswith(_BESIDE)
+            beside = subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
             self.branched = subtype == "rewind"
-            for places, place in zip(self._lines, record[:2], strict=True):
-                places.extend([0] * (len(tree) - len(places)))  # a parent that is not there has a node of its own
-                places[self._node] = place
+            self._places[self._node] = record[0], record[1]
         return True
-
-    def _is_copy(self, node: int, value: Data) -> bool:
-        """Return whether a record says what the first one with its uuid said: a line that was written twice."""
-        offsets, lengths = self._lines
-        first = self.session.stores[0].record(offsets[node], lengths[node])
-        return all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"})
 
 
 class Qwen(google.Google):
@@ -133,7 +121,7 @@ class Qwen(google.Google):
         Format("Qwen Code session, JSON lines", "a record with uuid, sessionId and message.parts, or a systemPayload"),
     )
     history = Branches
-    answers, shows = "first", True
+    answers = "first"
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
@@ -205,25 +193,35 @@ class Qwen(google.Google):
                 yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
 
     def _user(self, record: Data, subtype: str) -> Iterator[Item]:
-        prompt = _read_prompt(record)
+        parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
+        payload, media = dict_of(record.get("systemPayload")), media_in(parts)
+        bodies, hooks = list[str](), list[str]()
+        for text in google.said(parts):
+            # Only the last block's opening can match: a long text is looked at from there and not from its start.
+            start = text.rfind("<hook_context>")
+            match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
+            bodies.append(text[: match.start()] if match else text)
+            hooks += [match[1]] if match else []
+        # What the model got, and what to show in its place: what the person typed or saw (formats note 2.2).
+        sent, shown = "".join(bodies), text_of(payload.get("displayText"))
         if subtype in _NOTES:
-            # What the person saw, in a line, and what the model got where that is more.
-            shown, sent = text_of(_payload_of(record).get("displayText")).strip(), prompt.sent.strip()
-            more = sent if sent != shown else ""
-            body = more or (shown if "\n" in shown or len(shown) > 200 else "")
-            yield Say(Kind.NOTE, body, label=shown or _NOTES[subtype], images=prompt.media)
+            line, more = shown.strip(), sent.strip() if sent.strip() != shown.strip() else ""
+            body = more or (line if "\n" in line or len(line) > 200 else "")
+            yield Say(Kind.NOTE, body, label=line or _NOTES[subtype], images=media)
             return
         if subtype and subtype not in _STEERS:
             yield Say(Kind.UNKNOWN, label=f"user {subtype}")
             return
         yield from _replies(record)
-        if prompt.label:
-            yield Say(Kind.CONTEXT, google.snapshot_text(prompt.typed), label=prompt.label, images=prompt.media)
-        elif prompt.typed.strip() or prompt.media:
-            extra = {"sentToModel": prompt.sent} if prompt.sent.split() != prompt.typed.split() else None
-            yield Say(Kind.STEER if subtype else Kind.PROMPT, prompt.typed, images=prompt.media, extra=extra)
-        if prompt.hook.strip():
-            yield Say(Kind.CONTEXT, prompt.hook, label="Context from a hook")
+        typed = shown or sent
+        if label := "" if shown else google.context_label(sent):
+            yield Say(Kind.CONTEXT, google.snapshot_text(sent), label=label, images=media)
+        elif typed.strip() or media:
+            extra = {"sentToModel": sent} if sent.split() != typed.split() else None
+            yield Say(Kind.STEER if subtype else Kind.PROMPT, typed, images=media, extra=extra)
+        hook = text_of(payload.get("hookContext")) or "\n\n".join(hooks)
+        if hook.strip():
+            yield Say(Kind.CONTEXT, hook, label="Context from a hook")
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         model = text_of(record.get("model"))
@@ -239,14 +237,13 @@ class Qwen(google.Google):
                     yield Say(Kind.THINKING, thinking, model=model)
             elif (text := said_text([part])).strip() or "inlineData" in part:
                 yield Say(Kind.TEXT, text, model=model, images=media_in([part]))
-        yield from _replies(record)
         if (usage := read_usage(map(dict_of(record.get("usageMetadata")).get, _COUNTS))) is not None:
             origin = text_of(dict_of(record.get("forkedFrom")).get("messageUuid"))
             yield Count(usage, origin or text_of(record.get("uuid")), model)
         yield Fact(context_window=as_count(record.get("contextWindowSize")))
 
     def _system(self, record: Data, subtype: str) -> Iterator[Item]:
-        payload = _payload_of(record)
+        payload = dict_of(record.get("systemPayload"))
         match subtype:
             case "slash_command":
                 yield self._command(payload)
@@ -277,9 +274,7 @@ class Qwen(google.Google):
                     yield Fact(titleSource=text_of(payload.get("titleSource")) or "manual")
             case "ui_telemetry":
                 yield from self._telemetry(dict_of(payload.get("uiEvent")))
-            case _ if subtype in _SILENT or subtype.startswith(_SILENT_FAMILIES):
-                yield Skip(subtype)
-            case _:
+            case _ if subtype not in _SILENT and not subtype.startswith(_SILENT_FAMILIES):
                 yield Say(Kind.UNKNOWN, label=f"system {subtype}".strip())
 
     def _command(self, payload: Data) -> Item:
@@ -303,11 +298,6 @@ class Qwen(google.Google):
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
-    def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
-        """A tool use, or a result without one, with its id."""
-        tool, facts = super().tool(use, answer, path)
-        return tool, facts if use.name or answer is None else {"toolUseId": clean(answer.use_id)}
-
     def stamps(self, session: Session) -> object:
         """Return the state of the folder of subagents, which shows a change."""
         return state_of(_subagents_of(session.path))
@@ -321,11 +311,21 @@ class Qwen(google.Google):
             if (path := Path(found)) == session.path:
                 continue
             meta = object_in(path.with_name(f"{path.stem}.meta.json"))
-            agent, prompt = _look(path)
+            agent, prompt = self._look(path)
             if agent is not None and text_of(meta.get("parentAgentId")) == (session.lineage.agent_id or ""):
                 task = Task(text_of(meta.get("agentType")), text_of(meta.get("description")), prompt)
                 name = agent or path.stem.removeprefix("agent-")
                 yield Child(name, path, task=task, use_id=text_of(meta.get("toolUseId")))
+
+    def _look(self, path: Path) -> tuple[str | None, str]:
+        """A subagent's id and its first prompt, from the beginning of its file; no id where nothing is there yet."""
+        lines, agent = JsonLines(), None
+        for record in lines.push(bytes_in(path, _HEAD)) + lines.take_tail():
+            agent = agent or text_of(record[3].get("agentId"))
+            for item in self.read(record[3]):
+                if isinstance(item, Say) and item.kind is Kind.PROMPT:
+                    return agent, item.text
+        return agent, ""
 
 
 def _is_telling(record: Data) -> bool:
@@ -343,51 +343,8 @@ def _subagents_of(path: Path) -> Path:
     return folder if folder.parent.name == "subagents" else folder.parent / "subagents" / path.stem
 
 
-def _look(path: Path) -> tuple[str | None, str]:
-    """A subagent's id and its first prompt, from the beginning of its file; no id where nothing is there yet."""
-    lines = JsonLines()
-    agent: str | None = None
-    for record in lines.push(bytes_in(path, _HEAD)) + lines.take_tail():
-        agent = agent or text_of(record[3].get("agentId"))
-        if record[3].get("type") == "user":
-            return agent, _read_prompt(record[3]).typed
-    return agent, ""
-
-
-class _Prompt(NamedTuple):
-    """A user record's text, raw."""
-
-    typed: str
-    """What to show as the person's words: `displayText`, which stands beside what the model got (formats note 2.2)."""
-    sent: str
-    """What the model got, but for what a hook added."""
-    hook: str
-    media: list[Part]
-    label: str
-    """What the text is that no person typed (`Session context`); empty for a prompt."""
-
-
 def _parts_in(record: Data) -> list[Data]:
     return parts_of(dict_of(record.get("message")).get("parts"))
-
-
-def _payload_of(record: Data) -> Data:
-    return dict_of(record.get("systemPayload"))
-
-
-def _read_prompt(record: Data) -> _Prompt:
-    """A user record taken apart."""
-    parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
-    payload, bodies, hooks = _payload_of(record), list[str](), list[str]()
-    for text in google.said(parts):
-        # Only the last block's opening can match, so that a long text is looked at from there and not from its start.
-        start = text.rfind("<hook_context>")
-        match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
-        bodies.append(text[: match.start()] if match else text)
-        hooks += [match[1]] if match else []
-    sent, typed, hook = "".join(bodies), text_of(payload.get("displayText")), text_of(payload.get("hookContext"))
-    label = "" if typed else google.context_label(sent)
-    return _Prompt(typed or sent, sent, hook or "\n\n".join(hooks), media_in(parts), label)
 
 
 def _item_text(item: Data) -> str:
@@ -415,8 +372,7 @@ def _replies(record: Data) -> Iterator[Answer]:
         if (display := mine.get("resultDisplay")) is None:
             error = mine.get("error")
             display = error if isinstance(error, str) else dict_of(error).get("message")
-        details = content, display, mine.get("status")
-        yield Answer(call, *google.read_result(text_of(response.get("name")), *details, shows=True), details=details)
+        yield google.answer_of(call, text_of(response.get("name")), content, display, mine.get("status"), shows=True)
 
 
 def read_usage(figures: Iterable[object]) -> TokenUsage | None:
