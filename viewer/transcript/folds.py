@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from renderers.terminal.folds import Fold
-from schemas.changes import Moves
 from schemas.message import Flag, Kind
 from schemas.session import Session
 from schemas.values import dict_of, whole
@@ -120,12 +119,10 @@ class Folds:
         self.exchanges: dict[int, bool] = {}
         """Exchanges that were opened (True) or folded (False) one by one."""
 
-    def moved(self, moves: Moves) -> Folds:
+    def moved(self, session: Session) -> Folds:
         """The same for the session that took this one's place."""
-        folds = Folds(moves.new)
-        folds.level, folds.chosen, folds.thinking, folds.output = self.level, self.chosen, self.thinking, self.output
-        folds.blocks = {place: fold for i, fold in self.blocks.items() if (place := moves.find(i)) is not None}
-        folds.exchanges = {n: state for e, state in self.exchanges.items() if (n := moves.exchange(e)) is not None}
+        folds = Folds(session)
+        folds.restore(self.kept())
         return folds
 
     def kept(self) -> dict[str, Any]:

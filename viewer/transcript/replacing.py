@@ -31,7 +31,7 @@ def replace_session(view: TranscriptView, session: Session) -> Moves:
     subagents = {found: said for i, said in look.subagents.items() if (found := moves.find(i)) is not None}
     view.blocks.relook(running=-1 if running is None else running, subagents=subagents)
     unread = None if view.unread is None else moves.find(view.unread)
-    view.session, view.folds = session, view.folds.moved(moves)
+    view.session, view.folds = session, view.folds.moved(session)
     view.layout_of = Layout(session, view.folds, look.width, read_later=True)
     for _ in islice(view.layout_of.read(), _AT_ONCE):
         pass
