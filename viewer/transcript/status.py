@@ -160,12 +160,11 @@ class PromptLine(TitleBar):
         if exchange is None:
             self.left = Content("")
             return
-        known = self._view.session.exchanges[exchange]
-        number = exchange_numbers(self._view.session)[exchange] or ("rewound" if known.rewound else "inherited")
-        prompt = known.prompt or "(empty prompt)"
-        self.left = Content.assemble((f" ↑ {number}  ", "$accent"), (prompt, "$text-muted"))
+        name = exchange_numbers(self._view.session)[exchange.index] or ("rewound" if exchange.rewound else "inherited")
+        prompt = exchange.prompt or "(empty prompt)"
+        self.left = Content.assemble((f" ↑ {name}  ", "$accent"), (prompt, "$text-muted"))
 
     def on_click(self, event: Click) -> None:
         event.stop()
         if (exchange := self._view.exchange_above) is not None:
-            self._view.go_to(self._view.session.exchanges[exchange].start)
+            self._view.go_to(exchange.start)

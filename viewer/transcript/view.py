@@ -19,14 +19,13 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from renderers.facts import local_time
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
 from renderers.terminal.styles import Palette
 from schemas.message import Flag, Kind
-from schemas.session import Change, Op, Session
+from schemas.session import Change, Exchange, Op, Session
 from schemas.values import whole
 from viewer.follow.follower import SLICE
 from viewer.transcript.colours import extra_style, palette_of
@@ -507,13 +506,13 @@ class TranscriptView(ScrollView, can_focus=True):
             self.go_end()
 
     @property
-    def exchange_above(self) -> int | None:
+    def exchange_above(self) -> Exchange | None:
         """The exchange at the top of the screen, where its prompt's first line stands above the screen."""
         if not self.rows:
             return None
         top = self.rows[0]
         exchange = self.session.exchanges[self.session.messages.exchange[top.block]]
-        return exchange.index if exchange.opener is not None and Position(exchange.start, 0) < top else None
+        return exchange if exchange.opener is not None and Position(exchange.start, 0) < top else None
 
     @property
     def percent(self) -> int:
@@ -730,10 +729,9 @@ class TranscriptView(ScrollView, can_focus=True):
             return None
         return Position(start, 0)
 
-    def set_unread(self, block: int | None, since: str = "") -> None:
+    def set_unread(self, block: int | None, since: str) -> None:
         """Draw the line "new since" above a message, and no other."""
-        self.unread = block
-        self.unread_since = since or local_time(time.time())
+        self.unread, self.unread_since = block, since
         self.layout_of.set_rule(block)
 
     # -- the mouse -------------------------------------------------------------------------------------------------
