@@ -243,9 +243,7 @@ class Cursor(Tools, Lines):
             paths = map(path_in, reversed(texts_of(ours.get("workspaces"))))
             named = text_of(dict_of(ours["beside"]).get("cwd"))
             return Fact(workspace_root=named or next(filter(None, paths), ""))
-        if record.get("role") != "user":
-            return Fact(workspace_root="")
-        parts = parts_of(dict_of(message).get("content"))
+        parts = parts_of(dict_of(message).get("content")) if record.get("role") == "user" else []
         return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
