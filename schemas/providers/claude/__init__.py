@@ -20,18 +20,19 @@ from schemas.folders import bytes_in, entries_of, object_in, stat_of, state_of
 from schemas.message import NO_FLAGS, Flag, Kind, Tool, ToolStatus, ToolType
 from schemas.provider import HEAD_BYTES, Format, Location, Retention, SessionFile, moved_home
 from schemas.providers.claude import classify as lines
-from schemas.providers.claude import registry
 from schemas.providers.claude.classify import UserLine, classify, notification, tag, typed_text
 from schemas.providers.claude.history import BELOW, TAKEN_BACK, Rewinds, is_result
 from schemas.providers.kit import words
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.history import History
+from schemas.providers.kit.published import Published, categories
+from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Link, Say, Skip, Title, Use
 from schemas.records import JsonLines, read_record
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of, when
+from schemas.values import dict_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Head, Problem, Reading
@@ -100,6 +101,40 @@ _FACTS = {
     "supersedesUuids": "supersedes",
 }  # fmt: skip
 
+_RUNNING = Running(
+    headless=r" (?:-p|--print)(?: |$)", variables=("CLAUDE_CODE_SESSION_ID",), questions=("AskUserQuestion",),
+    plans=("ExitPlanMode",), draws=True,
+)  # fmt: skip
+_STATUS: Mapping[str, tuple[Status, str]] = {
+    "busy": (Status.WORKS, ""), "idle": (Status.DONE, ""), "waiting": (Status.WAITS, ""),
+    "shell": (Status.DONE, "a background command runs"),
+}  # fmt: skip
+_WAITS = {
+    "permission prompt": Wait.PERMISSION, "sandbox request": Wait.PERMISSION, "input needed": Wait.QUESTION,
+    "goal proposal": Wait.PLAN,
+}  # fmt: skip
+_SPACE = re.compile(r"pid:\[\d+\]")
+_SCAFFOLD = (
+    "<command-name>", "<command-message>", "<command-args>", "<local-command-stdout>", "<local-command-stderr>",
+    "<local-command-caveat>", "[Request interrupted by user",
+)  # fmt: skip
+"""How messages begin that the program writes in a person's name."""
+_PUBLISHED = Published(
+    names=("claude-code",),
+    source="claude-code",
+    categories=categories(
+        file_read="Read",
+        file_write="Write Edit MultiEdit NotebookEdit",
+        file_search="Glob Grep",
+        shell="Bash",
+        network="WebFetch WebSearch",
+        delegation="Task Agent",
+    ),
+    by_block=True,
+    untyped=re.compile(rf"^(?:{'|'.join(map(re.escape, _SCAFFOLD))})|<TEXTBLOCK>|(?i:warmup)"),
+    steps="claude.steps:ClaudeSource",
+)
+
 
 class Claude(Lines):
     """Claude Code, from 1.0.98 to 2.1.332."""
@@ -130,7 +165,7 @@ class Claude(Lines):
     copies, recount, answers = False, "largest", "first"  # its history tells copies by their uuids
     listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
-    published, running, stated = registry.PUBLISHED, registry.RUNNING, registry.stated
+    published, running = _PUBLISHED, _RUNNING
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
@@ -195,6 +230,25 @@ class Claude(Lines):
         if isinstance(days, int | float) and days >= 0:
             return Retention(f"deletes sessions after {days:g} days", "cleanupPeriodDays in settings.json")
         return Retention("deletes sessions after 30 days", "default; cleanupPeriodDays in settings.json changes it")
+
+    def stated(self, env: Environment) -> Iterator[Stated]:
+        """Read the registries of running sessions beside the folders of projects, a file a process (found-live.md 3).
+
+        A file is removed at an exit, and stays after kill -9.
+        """
+        for folder in dict.fromkeys(location.path.with_name("sessions") for location in self.locations(env)):
+            for entry in entries_of(folder, [], is_root=True):
+                said = object_in(Path(entry.path)) if entry.name.endswith(".json") else {}
+                if (pid := whole(said.get("pid"))) and (session := text_of(said.get("sessionId"))):
+                    status, note = _STATUS.get(text_of(said.get("status")), (Status.UNTOLD, ""))
+                    wait = _WAITS.get(text_of(said.get("waitingFor"))) if status is Status.WAITS else None
+                    if status is Status.WAITS and wait is None:
+                        status = Status.UNTOLD  # a dialog that the person opened, or a reason that nobody described
+                    start, space = text_of(said.get("procStart")), _SPACE.search(text_of(said.get("pidDomain")))
+                    yield Stated(
+                        session, pid, int(start) if start.isdecimal() else 0, space[0] if space else "", status, wait,
+                        when(said.get("statusUpdatedAt")), note,
+                    )  # fmt: skip
 
     def told(self, head: Head) -> bool:
         """Return whether one record of the conversation is such as only Claude Code writes, or most records are its.

@@ -42,15 +42,16 @@ _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
 }  # fmt: skip
-_DELTAS = {
-    "text_delta": (Kind.TEXT, "text"), "thinking_delta": (Kind.THINKING, "thinking"),
+_PIECES = {
+    "text": (Kind.TEXT, "text"), "text_delta": (Kind.TEXT, "text"), "thinking": (Kind.THINKING, "thinking"),
+    "thinking_delta": (Kind.THINKING, "thinking"), "redacted_thinking": (Kind.THINKING, "thinking"),
     "input_json_delta": (Kind.TOOL, "partial_json"),
 }  # fmt: skip
+"""What a block or a delta of a type is a piece of, and where its text stands."""
 _EVENTS = frozenset(
     """message_start message_delta message_stop content_block_start content_block_stop ping goal_state
     signature_delta citations_delta compaction_delta""".split()  # noqa: SIM905
 )
-_BEGINS = {"text": Kind.TEXT, "thinking": Kind.THINKING, "redacted_thinking": Kind.THINKING}
 _SETTING = {
     "permissionMode": "permissionMode", "output_style": "outputStyle", "apiKeySource": "apiKeySource",
     "fast_mode_state": "fastMode", "effort": "effort", "model": "initModel",
@@ -329,14 +330,12 @@ class ClaudeStream(Stream, Claude):
         """A piece of a response that is being written."""
         event = dict_of(record.get("event"))
         message, block, delta = (dict_of(event.get(key)) for key in ("message", "content_block", "delta"))
-        index, what, kind = whole(event.get("index")), text_of(event.get("type")), text_of(block.get("type"))
-        if what == "content_block_start" and kind in USES:
+        index, what, piece = whole(event.get("index")), text_of(event.get("type")), block or delta
+        if text_of(block.get("type")) in USES:
             yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
-        elif what == "content_block_start" and kind in _BEGINS:
-            text = text_of(block.get("text")) or text_of(block.get("thinking"))
-            yield Delta(_BEGINS[kind], text, index=index, begins=True)
-        elif what == "content_block_delta" and (found := _DELTAS.get(text_of(delta.get("type")))):
-            yield Delta(found[0], text_of(delta.get(found[1])), index=index)
+        elif found := _PIECES.get(text_of(piece.get("type"))):
+            kind, text = found
+            yield Delta(kind, text_of(piece.get(text)), index=index, begins=bool(block))
         elif what == "error":
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
         else:

@@ -182,7 +182,7 @@ class Cursor(Tools, Lines):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: lines as they come; a store or a text whole, and whole again when it was written."""
-        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.providers.kit.files import Found, Gathered
         from schemas.reading import open_file
         from schemas.sqlite import MAGIC, log_of, read_database
 
@@ -426,7 +426,13 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
         answer = answer_of(given["result"]) if "result" in given else None
         yield call_of(given.get("toolName", given.get("name")), _id_of(given), asked, answer, model)
     elif kind in _RESULTS:
-        yield _reply(given, options(record).get("highLevelToolCallResult"))
+        # `result`, or the newer `output`; images lie beside it as content parts.
+        told = next((given[key] for key in ("result", "output", "content") if given.get(key) is not None), "")
+        known = options(record).get("highLevelToolCallResult")
+        answer = answer_of(told, known, use_id=_id_of(given), failed=is_error(given))
+        more = answer_of(list_of(given.get("experimental_content")))
+        answer.text, answer.images = answer.text or more.text, [*answer.images, *more.images]
+        yield as_word(answer, Reply)
     elif kind == "turn_ended":
         yield from _end(given)
     elif is_image(given):
@@ -437,15 +443,6 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
 
 def _id_of(part: Data) -> str:
     return next((name for key in _IDS if (name := text_of(part.get(key)))), "")
-
-
-def _reply(part: Data, beside: object) -> Item:
-    """A result: `result`, or the newer `output`; images lie beside it as content parts."""
-    said: Any = next((part[key] for key in ("result", "output", "content") if part.get(key) is not None), "")
-    answer = answer_of(said, beside, use_id=_id_of(part), failed=is_error(part))
-    more = answer_of(list_of(part.get("experimental_content")))
-    answer.text, answer.images = answer.text or more.text, [*answer.images, *more.images]
-    return as_word(answer, Reply)
 
 
 def _end(end: Data) -> Iterator[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,8 @@ from schemas.providers.kit.words import Data as Data
 if TYPE_CHECKING:
     import sqlite3
 
-    from schemas.providers.kit.files import Files
+    from schemas.providers.kit.files import Files, Found
     from schemas.providers.kit.reader import Reader
-    from schemas.providers.kit.readings import Found
 
 
 class Source(Agent):
@@ -95,10 +95,27 @@ class Document(Source):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
-        from schemas.providers.kit.readings import Documents
+        from schemas.broken import why_unread
+        from schemas.folders import bytes_in
+        from schemas.providers.kit.files import Found, Gathered
+        from schemas.records import Unreadable, read_document
 
-        make, merged, sides = partial(self.reader, path), partial(self.merged, path), partial(self.sides, path)
-        return Documents(path, make, self.records, merged, sides)
+        def gather() -> Found:
+            raw, faults = path.read_bytes(), list[Unreadable]()
+            if (document := read_document(raw)) is None and (broken := reading.broken(raw)) is not None:
+                document, faults = broken.document, [broken.gap]
+            if not self.records(document):
+                raise OSError(why_unread(raw))
+            sides = {side: bytes_in(side) for side in self.sides(path)}
+            values = [read_document(data) for data in sides.values()]
+            for (side, data), value in zip(sides.items(), values, strict=True):
+                if data and value is None:
+                    name = os.path.relpath(side, path.parent)
+                    faults.append(Unreadable(1, why_unread(data), 0, len(data), name))
+            return Found(self.merged(path, document, values), len(raw), faults)
+
+        reading = Gathered(path, partial(self.reader, path), gather, lambda: [path, *self.sides(path)])
+        return reading
 
 
 class Tree(Source):
@@ -114,8 +131,7 @@ class Tree(Source):
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: files that changed are read again."""
         from schemas.broken import why_unread
-        from schemas.providers.kit.files import Files
-        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.providers.kit.files import Files, Found, Gathered
 
         files = Files(path)
 
@@ -159,7 +175,7 @@ class Many(Source):
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: it is read whole, and whole again when the source was written."""
-        from schemas.providers.kit.readings import Gathered
+        from schemas.providers.kit.files import Gathered
         from schemas.sqlite import log_of
 
         def make() -> Reader:
@@ -214,7 +230,7 @@ class Prose(Many):
 
     def found(self, path: Path, key: str) -> Found:
         """The pieces of one session's text."""
-        from schemas.providers.kit.readings import Found
+        from schemas.providers.kit.files import Found
 
         section = next((one for one in self._sections_in(path) if one.key == key), None)
         if section is None:
@@ -259,7 +275,7 @@ class Database(Many):
 
     def found(self, path: Path, key: str) -> Found:
         """The rows of one session."""
-        from schemas.providers.kit.readings import Found
+        from schemas.providers.kit.files import Found
         from schemas.sqlite import read_database
 
         if not (rows := read_database(path, lambda database: list(self.rows(database, key)))):

@@ -17,7 +17,6 @@ from schemas.providers.kit.messages import Items, Rows
 from schemas.providers.kit.uses import Uses
 from schemas.providers.kit.words import Answer, Piece, Say, Use
 from schemas.session import Session
-from schemas.table import NONE
 from schemas.values import texts_of
 
 _LARGEST_RAW = 1 << 20
@@ -39,14 +38,9 @@ def builder(
     """The function that builds the messages of a session: its `Session.build`; its `build_bare` with `bare`."""
 
     def build(session: Session, index: int) -> Message:
-        table, group = session.messages, session.messages.group[index]
         folded = _fold(agent, rows, items, session, index)
         say = folded.say
-        message = Message(
-            index, "" if bare else rows.id_of(index, say), table.kind_of(index), table.exchange[index],
-            table.when(index), session.model_of(index), group=None if group == NONE else session.groups.ids[group],
-            flags=Flag(table.flags[index]),
-        )  # fmt: skip
+        message = session.place(Message(index, "" if bare else rows.id_of(index, say), Kind.UNKNOWN, 0), index)
         if say is None:
             message.label = "(the file changed meanwhile)"
             return message
