@@ -152,13 +152,9 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
-def answer_of(
-    use_id: str, name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
-) -> Answer:
-    """The result of a use of the tool `name`; its `details` are what the agent's own screen showed.
-
-    `result` is content with functionResponse parts, `display` what the screen showed, `status` the agent's word for how
-    it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
+def answer_of(use_id: str, name: str, result: object, display: object = None, status: object = None) -> Answer:
+    """The result of a use of the tool `name`: `result` is content with functionResponse parts, `display` what the
+    agent's own screen showed, which `details` keeps, `status` the agent's word for how it ended, if it has one.
     """
     said, texts, failed = content_of(result), list[str](), list[bool]()
     for answer in (parts[0]["functionResponse"] for parts in said.responses):
@@ -179,8 +175,6 @@ def answer_of(
         text = before + text
     text = text or shown
     ended = _status(status, text, bool(failed) and all(failed), bool(failed or any(said.texts) or shown), code)
-    if shows and ended is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
-        text = f"{text}\n{display}" if text else display
     return Answer(use_id, text, ended, code, images=said.media, details=display)
 
 

@@ -196,7 +196,7 @@ class Log(History):
         at = self._at
         if at is None:
             return item
-        part, text = self._part(item.id.removeprefix(self._name)), hash(item.text)
+        part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
         known = self._parts.get(part)
         # What is written again goes with the figures that come with it; after that it is nothing new.
         if known is not None and (self._is_listed or (known == text and at.usage is not None)):
@@ -213,9 +213,6 @@ class Log(History):
             return None
         self._parts[part], self._known[mark] = text, at
         return item
-
-    def _part(self, name: str) -> int:
-        return hash((self._name if self._at is None else self._at.place, name))
 
     def _find(self, mark: int) -> _Message | None:
         """The message that said the same before this record, and was not taken back."""
@@ -239,7 +236,7 @@ class Log(History):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
-        part = self._part(item.use_id)
+        part = hash((self._name if self._at is None else self._at.place, item.use_id))
         has_result = self._parts.get(part)
         if has_result or (has_result is not None and answer is None):
             return None

@@ -97,7 +97,8 @@ class Document(Source):
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
         from schemas.broken import why_unread
         from schemas.folders import bytes_in
-        from schemas.providers.kit.files import Found, Gathered
+        from schemas.providers.kit.files import Found
+        from schemas.providers.kit.gathered import Gathered
         from schemas.records import Unreadable, read_document
 
         def gather() -> Found:
@@ -131,7 +132,8 @@ class Tree(Source):
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: files that changed are read again."""
         from schemas.broken import why_unread
-        from schemas.providers.kit.files import Files, Found, Gathered
+        from schemas.providers.kit.files import Files, Found
+        from schemas.providers.kit.gathered import Gathered
 
         files = Files(path)
 
@@ -175,7 +177,7 @@ class Many(Source):
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: it is read whole, and whole again when the source was written."""
-        from schemas.providers.kit.files import Gathered
+        from schemas.providers.kit.gathered import Gathered
         from schemas.sqlite import log_of
 
         def make() -> Reader:

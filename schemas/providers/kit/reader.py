@@ -37,11 +37,10 @@ Meaning: TypeAlias = "Callable[[Record, int, Any], bool | None]"
 
 
 class _Meant(dict[type, Meaning]):
-    """The handlers of an agent's own words: those of the words of the kit from which they derive."""
+    """The handlers of the kit's words; of an agent's own, asked by key, those of the words from which they derive."""
 
     def __missing__(self, kind: type) -> Meaning:
-        meant = self[kind] = next(self[base] for base in kind.__mro__ if base in self)
-        return meant
+        return next(self[base] for base in kind.__mro__ if base in self)
 
 
 class Reader:
@@ -93,7 +92,7 @@ class Reader:
             session.build_bare = builder(agent, self.rows, self.uses, self.items, bare=True)
         if root is None:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
-        self._meanings: dict[type, Meaning] = {
+        self._meanings = _Meant({
             words.Say: self.talk.say,
             words.Use: self.uses.use,
             words.Piece: self.talk.piece,
@@ -108,8 +107,7 @@ class Reader:
             words.Fact: self._fact,
             words.Skip: self._skip,
             words.Child: lambda record, number, child: self._child_beside(child),
-        }
-        self._meant = _Meant(self._meanings)
+        })  # fmt: skip
 
     @property
     def session(self) -> Session:
@@ -190,7 +188,7 @@ class Reader:
                 used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):
-                done = self._meant[type(known)](place, at, known)
+                done = meanings[type(known)](place, at, known)
                 used, repeats = used or done is True, repeats or done is False
         if used or len(session.messages.kind) > first:
             return

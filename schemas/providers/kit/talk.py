@@ -84,18 +84,17 @@ class Talk:
                 self._open_at(row, Kind.COMMAND, self._command_text)
             if self.turn:
                 self.open_untold(record)
-            if self.branched:
-                self._leave_branch()
-            elif not rows.copied and session.exchanges and session.exchanges[-1].inherited:
-                self._leave_branch()  # the session's own work is no part of what was copied
+            # The session's own work is no part of what was taken back or copied.
+            if self.branched or (not rows.copied and session.exchanges and session.exchanges[-1].inherited):
+                self.branched = False
+                self._open_bare()
         elif kind == _PROMPT:
             self.command, self.turn, self.branched, self.ended = -1, False, False, ""
             session.open_exchange(Kind.PROMPT, say.text or say.label or "(image)")
         elif kind == _OUTPUT and not say.asks:
             self.command = -1
         if not session.exchanges:
-            session.exchanges.append(Exchange(0, 0, None, f"{session.id}:0"))
-            self._unopened.append(session.exchanges[-1])
+            self._open_bare()
         exchange = session.exchanges[-1]
         row = rows.add(record, number, say, kind, exchange)
         if spoken:
@@ -172,9 +171,8 @@ class Talk:
         row = self.add(record, -1, Say(Kind.PROMPT, text, "" if text else NOT_TOLD, id=f"prompt@{record[0]}"))
         self.rows.first += self.rows.first == row  # it is no part of the response that the record belongs to
 
-    def _leave_branch(self) -> None:
-        """Open an exchange after a rewind without a prompt: its messages are no part of what was taken back."""
-        self.branched = False
+    def _open_bare(self) -> None:
+        """Begin an exchange that no message opens: the preamble, or what follows a rewind without a prompt."""
         session, number = self.session, len(self.session.exchanges)
         session.exchanges.append(Exchange(number, len(session.messages), None, f"{session.id}:{number}"))
         self._unopened.append(session.exchanges[-1])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import as_json, one_line
 from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
-from schemas.message import NO_FLAGS, Flag, Kind
+from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
@@ -374,7 +374,11 @@ def _replies(record: Data) -> Iterator[Answer]:
         if (display := mine.get("resultDisplay")) is None:
             error = mine.get("error")
             display = error if isinstance(error, str) else dict_of(error).get("message")
-        yield google.answer_of(call, text_of(response.get("name")), content, display, mine.get("status"), shows=True)
+        answer = google.answer_of(call, text_of(response.get("name")), content, display, mine.get("status"))
+        more, told = text_of(display), answer.text or ""
+        if answer.status is ToolStatus.ERROR and more.strip() and more not in told:
+            answer.text = f"{told}\n{more}" if told else more  # the screen often told more than the model got
+        yield answer
 
 
 def read_usage(figures: Iterable[object]) -> TokenUsage | None:
