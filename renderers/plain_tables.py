@@ -32,7 +32,7 @@ def _drawn(table: str, count: int) -> list[str]:
     """The lines of a table with so many rows below its heading; none where a row would take several."""
     from renderers.terminal.code import Highlights
     from renderers.terminal.markdown import markdown_rows
-    from renderers.terminal.styles import Palette
+    from renderers.terminal.style_names import Palette
 
     for width in (_NARROW, WIDEST):
         rows = [row.text.rstrip() for row in markdown_rows(table, width, Palette(), Highlights(), [])]

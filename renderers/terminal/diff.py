@@ -11,7 +11,7 @@ from rich.style import Style
 from renderers.changed_words import Change, Changed, Spot, changes_in
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.rows import Row, Span, crop, cut_cells, is_single, slice_spans, width_of
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from renderers.terminal.text import MAX_ROW_CHARS, coloured, output_rows, rest_of_line, untabbed
 from schemas.clean import Run, one_line, runs_from
 from schemas.diffs import FileDiff, Hunk, passages_in, quoted_diffs

@@ -12,7 +12,7 @@ from renderers.facts import plural
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import FULL_LINES, SHORT_LINES, Fold
 from renderers.terminal.rows import Act, Row, crop, width_of
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 
 PROSE = 100
 """Prose is wrapped here at the latest."""

@@ -17,7 +17,7 @@ from renderers.surplus import keep_surplus_cells
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.diff import quoted_rows
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, cut_words, expand_tabs, plain, width_of, wrap
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from renderers.terminal.table import table_rows
 from renderers.terminal.text import code_rows
 from schemas.clean import clean

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.segment import Segment
 
 from renderers.terminal.rows import MIN_WIDTH, Row, Spans, plain, width_of, wrap
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 
 _GAP = " │ "
 

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from renderers.terminal.code import MAX_CODE, Highlights, Marks, Want, language_of_path
 from renderers.terminal.rows import Row, Span, crop, cut_cells, expand_tabs, plain, slice_spans, width_of
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import Run, Sgr
 from schemas.slices import Slice
 

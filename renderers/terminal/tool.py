@@ -19,7 +19,7 @@ from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import CLOSED, OPEN, Block, Look, capped, facts_room, indented, title_row
 from renderers.terminal.markdown import markdown_rows, prose_rows
 from renderers.terminal.rows import Row, crop, width_of
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from renderers.terminal.text import code_rows, slice_rows
 from schemas.clean import one_line
 from schemas.diffs import NEW_TEXTS, OLD_TEXTS, WHOLE_TEXTS, FileDiff, changes_asked

@@ -32,7 +32,7 @@ from renderers.terminal.block import render_block
 from renderers.terminal.code import Highlights
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.costs.responses import responses
 from schemas.interchange.events import event_line, read_events
 from schemas.interchange.registry import FORMATS, check, guess

@@ -14,7 +14,7 @@ from renderers.terminal.code import Highlights
 from renderers.terminal.diff import diff_rows
 from renderers.terminal.folds import SHORT_LINES, Fold
 from renderers.terminal.layout import Block, Look
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from renderers.terminal.text import output_rows
 from schemas.clean import clean_styled
 from schemas.diffs import FileDiff, Hunk

@@ -11,7 +11,7 @@ from renderers.terminal.block import render_block
 from renderers.terminal.code import Highlights
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import clean
 from schemas.opening import OpenError, read_session
 

@@ -14,7 +14,7 @@ from renderers import changed_words
 from renderers.terminal.code import Highlights
 from renderers.terminal.diff import SIDES, diff_rows, printed_rows, quoted_rows
 from renderers.terminal.rows import Row
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import Run, Sgr
 from schemas.diffs import FileDiff, Hunk
 from viewer.transcript.select import rows_text

@@ -13,7 +13,7 @@ from renderers.terminal.code import Highlights
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import clean, clean_styled, clean_value
 from schemas.diffs import from_strings, from_structured_patch, from_unified, from_v4a
 from schemas.message import Flag, Kind, Part, Tool, ToolStatus

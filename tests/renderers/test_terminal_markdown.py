@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from renderers.terminal.code import Highlights, Want
 from renderers.terminal.markdown import MAX_MARKDOWN, markdown_rows
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import clean
 
 

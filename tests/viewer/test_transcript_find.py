@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from renderers.terminal.code import Highlights
 from renderers.terminal.layout import Look
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.opening import read_session
 from schemas.session import Session
 from tests.support import Hand

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from renderers.terminal.code import Highlights
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.message import Kind, Tool
 from schemas.opening import read_session
 from schemas.session import Session

@@ -10,7 +10,7 @@ import click
 
 from renderers.facts import plural
 from renderers.terminal.diff import diff_rows
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.clean import one_line
 from schemas.diffs import diff_to_json, totals
 from schemas.paths import session_json

@@ -14,7 +14,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.widget import Widget
 
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 
 
 class _Look(NamedTuple):

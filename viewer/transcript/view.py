@@ -23,7 +23,7 @@ from renderers.terminal.code import Highlights, Want
 from renderers.terminal.folds import Fold
 from renderers.terminal.layout import Look
 from renderers.terminal.rows import Row
-from renderers.terminal.styles import Palette
+from renderers.terminal.style_names import Palette
 from schemas.message import Flag, Kind
 from schemas.session import Change, Exchange, Op, Session
 from schemas.values import whole
