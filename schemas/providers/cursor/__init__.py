@@ -182,7 +182,7 @@ class Cursor(Tools, Lines):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: lines as they come; a store or a text whole, and whole again when it was written."""
-        from schemas.providers.kit.files import Found, Gathered
+        from schemas.providers.kit.readings import Found, Gathered
         from schemas.reading import open_file
         from schemas.sqlite import MAGIC, log_of, read_database
 

@@ -1,20 +1,15 @@
-"""The JSON files that make one session, each read again only when it was written; the reading of what is gathered."""
+"""The JSON files that make one session: each is read again only when it was written."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.broken import why_unread
-from schemas.changes import digest
-from schemas.providers.kit.reader import Reader
-from schemas.providers.kit.words import Data
-from schemas.reading import ParsedReading
-from schemas.records import JsonLines, MemoryStore, Unreadable, read_document
-from schemas.session import Session
+from schemas.records import JsonLines, Unreadable, read_document
 from schemas.values import dict_of, list_of
 
 _MOST_WATCHED = 16
@@ -131,41 +126,3 @@ def _lines_in(raw: bytes) -> tuple[Any, tuple[Unreadable, ...]]:
     lines = JsonLines()
     records = lines.push(raw) + lines.take_tail()
     return [record[3] for record in records], tuple(lines.unreadable)
-
-
-class Found(NamedTuple):
-    """The records of a session in a source as they are now."""
-
-    records: Iterable[Data]
-    size: int
-    """Bytes; 0 where nobody knows."""
-    unreadable: Sequence[Unreadable] = ()
-
-
-class Gathered(ParsedReading):
-    """A session whose records are gathered anew whenever its sources changed. `gather` raises OSError."""
-
-    def __init__(
-        self, path: Path, make: Callable[[], Reader], gather: Callable[[], Found], sources: Callable[[], list[Path]]
-    ) -> None:
-        self._make, self._gather, self._files = make, gather, sources
-        super().__init__(path, make())
-
-    @property
-    def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
-        return self._files()
-
-    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
-        """Gather the records, and read them if they are others than before."""
-        found, reader = self._gather(), self._make()
-        store = MemoryStore(self.path)
-        reader.session.stores.append(store)
-        reader.feed([store.add(record) for record in found.records])
-        reader.session.unreadable = list(found.unreadable)
-        data = store.whole()
-        mark = digest(data + repr(found.unreadable).encode())
-        if mark == known:
-            return None
-        self._parsed = reader
-        return mark, found.size or len(data), reader.session

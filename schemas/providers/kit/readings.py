@@ -1,0 +1,52 @@
+"""The reading of a session whose records are gathered whole whenever its sources changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from schemas.changes import digest
+from schemas.providers.kit.reader import Reader
+from schemas.providers.kit.words import Data
+from schemas.reading import ParsedReading
+from schemas.records import MemoryStore, Unreadable
+from schemas.session import Session
+
+
+class Found(NamedTuple):
+    """The records of a session in a source as they are now."""
+
+    records: Iterable[Data]
+    size: int
+    """Bytes; 0 where nobody knows."""
+    unreadable: Sequence[Unreadable] = ()
+
+
+class Gathered(ParsedReading):
+    """A session whose records are gathered anew whenever its sources changed. `gather` raises OSError."""
+
+    def __init__(
+        self, path: Path, make: Callable[[], Reader], gather: Callable[[], Found], sources: Callable[[], list[Path]]
+    ) -> None:
+        self._make, self._gather, self._files = make, gather, sources
+        super().__init__(path, make())
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files whose change means that there is something to read."""
+        return self._files()
+
+    def load(self, known: bytes) -> tuple[bytes, int, Session] | None:
+        """Gather the records, and read them if they are others than before."""
+        found, reader = self._gather(), self._make()
+        store = MemoryStore(self.path)
+        reader.session.stores.append(store)
+        reader.feed([store.add(record) for record in found.records])
+        reader.session.unreadable = list(found.unreadable)
+        data = store.whole()
+        mark = digest(data + repr(found.unreadable).encode())
+        if mark == known:
+            return None
+        self._parsed = reader
+        return mark, found.size or len(data), reader.session
