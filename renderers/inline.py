@@ -38,9 +38,7 @@ def safe_inline(text: str, *, code: bool = True) -> str:
 
 
 def _ends_in_address(text: str, start: int, end: int) -> bool:
-    """Return whether a bare address ends at `end`: readers that make links of those let it swallow the backtick behind
-    it.
-    """
+    """Return whether a bare address ends at `end`: readers that link those let it swallow the backtick behind it."""
     words = text[max(start, end - _LONG_WORD) : end].rsplit(None, 1)
     if not words or text[end - 1].isspace():
         return False

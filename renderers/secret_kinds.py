@@ -597,9 +597,7 @@ _WORD_ENDS = re.compile(rb"[ \t]*(?:[\n\r\"'|&;]|\\|\Z|-)")
 
 
 def _is_alone(raw: bytes, lead_at: int, start: int, end: int) -> bool:
-    """Return whether a name and its value, a word or a number, are a line, or an option that a command is given: no
-    code.
-    """
+    """Return whether a name and its value, a word or a number, are a line, or an option of a command: no code."""
     value = raw[start:end]
     of_one_case = value.isalpha() and (value.islower() or value.isupper()) and len(value) >= 8
     if not of_one_case and not (value.isdigit() and len(value) >= 6):

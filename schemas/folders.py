@@ -81,9 +81,7 @@ def reason_of(error: OSError) -> str:
 def matching(
     folder: str | Path, pattern: str, problems: list[Problem], *, is_root: bool = True
 ) -> Iterator[tuple[str, os.stat_result]]:
-    """The files below an agent's folder whose path fits a pattern, with their states: `*` is any name, `**` any
-    folders.
-    """
+    """The files below an agent's folder whose path fits a pattern, `*` any name, `**` any folders, with states."""
     first, _, rest = pattern.partition("/")
     if first == "**":
         yield from matching(folder, rest, problems, is_root=is_root)

@@ -40,9 +40,7 @@ def say_fault(error: json.JSONDecodeError, *, shift: int | None = None) -> str:
 
 
 def say_depth(data: bytes) -> str:
-    """Name the place at which JSON that no parser can follow is nested too deeply; empty where that is not the JSON's
-    fault.
-    """
+    """Name the place where JSON is nested too deeply for any parser; empty where that is not the JSON's fault."""
     depth = 0
     for token in _LEVEL.finditer(data):
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)

@@ -74,10 +74,6 @@ class PriceBook(NamedTuple):
         provider = self.provider(provider)
         return self.models.get(provider, {}).get(self.model(provider, model))
 
-    def subscription(self, provider: str) -> float:
-        """A provider's monthly fee."""
-        return self.subscriptions.get(self.provider(provider), 0.0)
-
 
 def load_book(path: Path) -> PriceBook:
     """The book in a file. Raises OSError, and BookError for what is no price book."""

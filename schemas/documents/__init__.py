@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 NAMES = (
-    "session-data", "toolpath", "agent-coding-session-v1.0.0", "agent-coding-session-v1.1.0", "events", "snapshot",
-    "agent-response", "price-book",
+    "session-data", "toolpath", "toolpath-line", "agent-coding-session-v1.0.0", "agent-coding-session-v1.1.0", "events",
+    "snapshot", "agent-response", "price-book",
 )  # fmt: skip
 """The formats that have one."""
 

@@ -20,7 +20,7 @@ from schemas.interchange.session_data_write import Edit, dump, unseen
 from schemas.interchange.verdicts import Finding, Verdict, explain, pointer, schema_findings
 from schemas.message import USER_KINDS, Flag, Kind, Message, Part, Tool, ToolStatus
 from schemas.provider import Format, SavedFormat
-from schemas.providers.kit.blocks import arguments_of
+from schemas.providers.kit.blocks import arguments_of, images_in
 from schemas.reading import DocumentReading
 from schemas.records import Record
 from schemas.session import Session
@@ -157,16 +157,7 @@ def _part(item: object) -> Part:
     text = item.get("text") if isinstance(item, dict) else item
     if isinstance(text, str):
         return Part("text", clean(text))
-    data = dict_of(item)
-    return Part("image", _image(data)) if "image" in text_of(data.get("type")) else Part("text", _as_json(item))
-
-
-def _image(data: dict[str, Any]) -> str:
-    place = data.get("image_url")
-    url = place.get("url") if isinstance(place, dict) else place
-    if not isinstance(url, str):
-        return "[image]"
-    return f"[image, {len(url):,} characters]" if url.startswith("data:") else f"[image {one_line(url, 200)}]"
+    return next(iter(images_in([item])), Part("text", _as_json(item)))
 
 
 def _says_more(item: object) -> bool:

@@ -62,7 +62,7 @@ class RecordParser:
             name, time = key_of(message.id), message.timestamp
             index = session.add_message(message.kind, name, record, block=block, time=time)
             session.messages.resize(index, text)
-            session.messages.flags[index] |= message.flags
+            session.messages.flags[index] |= message.flags.value
             session.messages.model[index] = session.model_index(model)
             if opens:
                 session.mark_opener(index)

@@ -94,11 +94,13 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "line": as_line,
     "title": lambda value: one_line(as_text(value), 300),
     "word": lambda value: as_text(value) or None,
+    "texts": lambda value: list(map(clean, texts_of(value))),
     "yes": lambda value: value is True,
     "count": lambda value: as_count(value) or 0,
     "number": as_count,
     "code": whole,
     "seconds": lambda value: float(value) if isinstance(value, int | float) and value == value else None,
+    "status": lambda value: next((status for status in ToolStatus if status == value), ToolStatus.OK),
 }
 """How a value out of a document is read, whatever it is."""
 _TOLD_AT_ZERO = ("number", "code", "seconds")
@@ -116,11 +118,6 @@ def _fact(key: str, name: str, kind: str) -> Fact:
 
 
 # -- texts and tools ---------------------------------------------------------------------------------------------------
-
-
-def tell_runs(runs: list[Run]) -> list[list[Any]] | None:
-    """The colours of a printed text; None for none."""
-    return [[run.start, run.end, _tell_sgr(run.sgr)] for run in runs] or None
 
 
 def _tell_sgr(sgr: Sgr) -> dict[str, Any]:
@@ -154,24 +151,22 @@ def _colour(value: object) -> int | tuple[int, int, int] | None:
     return min(index, 255) if index is not None else None
 
 
-def _take_runs(of: Part | Tool, value: object) -> None:
-    of.runs = _read_runs(value, len(of.text))
-
-
-_RUNS = Fact("runs", lambda of: tell_runs(of.runs), _take_runs)
-
-
-def _take_type(part: Part, value: object) -> None:
-    part.type = "image" if value == "image" else part.type
-
-
+_RUNS = Fact(
+    "runs",
+    lambda of: [[run.start, run.end, _tell_sgr(run.sgr)] for run in of.runs] or None,
+    lambda of, value: setattr(of, "runs", _read_runs(value, len(of.text))),
+)
+"""The colours of a printed text."""
 IMAGE: Facts = (_fact("mediaType", "media_type", "word"), _fact("size", "size", "number"), _RUNS)
-PART: Facts = (Fact("type", lambda part: "image" if part.type == "image" else None, _take_type), *IMAGE)
+PART: Facts = (
+    Fact(
+        "type",
+        lambda part: "image" if part.type == "image" else None,
+        lambda part, value: setattr(part, "type", "image" if value == "image" else part.type),
+    ),
+    *IMAGE,
+)
 """What 1.0 cannot say of a part."""
-
-
-def _take_status(tool: Tool, value: object) -> None:
-    tool.status = next((status for status in ToolStatus if status == value), ToolStatus.OK)
 
 
 def result_of(tool: Tool) -> dict[str, Any] | None:
@@ -193,14 +188,6 @@ def text_of_result(ours: dict[str, Any], output: object) -> str:
     return as_text(output if isinstance(output, str) else dict_of(output).get("content"))
 
 
-def _take_diffs(tool: Tool, value: object) -> None:
-    tool.diffs = [diff for item in list_of(value) if (diff := diff_from_json(item))]
-
-
-def _tell_image(part: Part) -> dict[str, Any]:
-    return {"text": part.text} | tell(IMAGE, part)
-
-
 def _take_images(tool: Tool, value: object) -> None:
     for image in map(dict_of, list_of(value)):
         part = Part("image", as_text(image.get("text")))
@@ -213,13 +200,21 @@ def _nothing(_of: object, _value: object) -> None:
 
 
 TOOL: Facts = (
-    Fact("status", lambda tool: tool.status.value, _take_status),
+    _fact("status", "status", "status"),
     _fact("exitCode", "exit_code", "code"),
     _fact("seconds", "seconds", "seconds"),
     Fact("text", _tell_text, _nothing),  # by `text_of_result`, before the others
     _RUNS,
-    Fact("diffs", lambda tool: [diff_to_json(diff) for diff in tool.diffs] or None, _take_diffs),
-    Fact("images", lambda tool: [_tell_image(part) for part in tool.images] or None, _take_images),
+    Fact(
+        "diffs",
+        lambda tool: [diff_to_json(diff) for diff in tool.diffs] or None,
+        lambda tool, value: setattr(tool, "diffs", list(filter(None, map(diff_from_json, list_of(value))))),
+    ),
+    Fact(
+        "images",
+        lambda tool: [{"text": part.text} | tell(IMAGE, part) for part in tool.images] or None,
+        _take_images,
+    ),
     _fact("subagent", "subagent", "word"),
     _fact("spilled", "spilled", "yes"),
     _fact("denier", "denier", "line"),
@@ -323,14 +318,6 @@ def _counter(key: str, name: str) -> Fact:
     return Fact(key, lambda session: dict(getattr(session, name)) or None, take_counts)
 
 
-def _take_links(session: Session, value: object) -> None:
-    session.links = [clean(link) for link in texts_of(value)]
-
-
-def _take_lacks(session: Session, value: object) -> None:
-    session.lacks = frozenset(lack for lack in Lack if lack.value in list_of(value))
-
-
 SESSION: Facts = (
     _fact("title", "title", "line"),
     _fact("branch", "branch", "word"),
@@ -343,11 +330,15 @@ SESSION: Facts = (
     _fact("contextUsed", "context_used", "number"),
     Fact("models", lambda session: session.models[1:] or None, _take_models),
     Fact("lineage", lambda session: tell(_LINEAGE, session.lineage) or None, _take_lineage),
-    Fact("links", lambda session: session.links or None, _take_links),
+    _fact("links", "links", "texts"),
     Fact("inherited", _tell_inherited, _nothing),  # by `take_inherited`, behind the others
     _fact("duplicates", "duplicates", "count"),
     _fact("ownTotal", "own_total", "line"),
-    Fact("lacks", lambda session: sorted(session.lacks) or None, _take_lacks),
+    Fact(
+        "lacks",
+        lambda session: sorted(session.lacks) or None,
+        lambda session, value: setattr(session, "lacks", frozenset(one for one in Lack if one.value in list_of(value))),
+    ),
     Fact("unreadable", _tell_unreadable, _take_unreadable),
     _counter("unknownRecords", "unknown"),
     _counter("hiddenRecords", "hidden"),

@@ -274,7 +274,8 @@ class SessionDataParser(RecordParser):
             if tool is not None:
                 message.tool = read_tool(tool, ours.get("tool"), message.metadata)
                 message.tool.listing = listing_of(self.session.provider)
-                message.flags |= NO_FLAGS if own else ENDS.get(message.tool.status, NO_FLAGS)
+                if not own:
+                    message.flags |= ENDS.get(message.tool.status, NO_FLAGS)
             made.append(message)
         spoken = made[_spoken(made)]
         if tells_own(self.session.provider) and "kind" not in ours and (told := untold_tokens(data.get("usage"))):

@@ -148,10 +148,10 @@ def session_of(document: dict[str, Any], path: Path) -> Session:
     session.own_total = _total(dict_of(document.get("totals")))
     if made := parse_time(document.get("generated_at")):
         session.created = session.updated = made.timestamp()
-    for number, page in enumerate(pages(document)):
-        record = store.add(page._asdict())
-        open_section(session, page.title, 2 * number, record)
-        session.messages.resize(session.add_message(Kind.TEXT, 2 * number + 1, record), page.text)
+    for number, (title, text) in enumerate(pages(document)):
+        record = store.add({"title": title, "text": text})
+        open_section(session, title, 2 * number, record)
+        session.messages.resize(session.add_message(Kind.TEXT, 2 * number + 1, record), text)
     return session
 
 
@@ -164,26 +164,21 @@ def _total(totals: dict[str, Any]) -> str:
     return " · ".join(pieces)
 
 
-class Page(NamedTuple):
-    """A piece of a snapshot, in Markdown."""
-
-    title: str
-    text: str
-
-
-def pages(document: dict[str, Any]) -> Iterator[Page]:
-    """Yield the pages of a snapshot. A value of another type than it should be is shown as `?`, or as it is."""
+def pages(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the title and the Markdown of each page of a snapshot. A value of another type than it should be is shown
+    as `?`, or as it is.
+    """
     totals = dict_of(document.get("totals"))
     rows = [(_LABELS.get(key, escaped(key, 60)), _figure(key, value)) for key, value in totals.items()]
     made = parse_time(document.get("generated_at"))
     rows.append(("made", f"{made:%Y-%m-%d %H:%M} UTC" if made else "?"))
-    yield Page("Overall", table(("month", escaped(_word(document.get("month"))) or "?"), rows))
+    yield "Overall", table(("month", escaped(_word(document.get("month"))) or "?"), rows)
     for key, title in (("top_providers", "Providers"), ("top_models", "Models")):
-        yield Page(title, _rows(title[:-1].lower(), list_of(document.get(key))))
+        yield title, _rows(title[:-1].lower(), list_of(document.get(key)))
     tips = [escaped(tip if isinstance(tip, str) else json.dumps(tip)) for tip in list_of(document.get("suggestions"))]
-    yield Page("Suggestions", "\n\n".join(tips) if tips else "None.")
+    yield "Suggestions", "\n\n".join(tips) if tips else "None."
     if isinstance(path := document.get("reconcile_latest_summary_path"), str):
-        yield Page("Reconciliation", f"Latest summary: {escaped(path)}")
+        yield "Reconciliation", f"Latest summary: {escaped(path)}"
 
 
 _LABELS = {

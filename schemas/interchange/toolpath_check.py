@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from schemas.clean import clean, one_line
+from schemas.documents import keys_of
 from schemas.interchange.json_text import read_line
 from schemas.interchange.toolpath import (
     FIGURES,
@@ -304,22 +305,9 @@ def _whole(at: str, name: str, value: object) -> Judged:
 
 # -- streams ---------------------------------------------------------------------------------------------------------
 
-_BODIES: dict[str, dict[str, type]] = {
-    "PathOpen": {"version": str, "id": str},
-    "Step": {"step": dict, "change": dict},
-    "ActorDef": {"actor": str, "definition": dict},
-    "Signature": {"target": str, "signature": dict},
-    "PathMeta": {"patch": dict},
-    "Head": {"step_id": str},
-    "PathClose": {},
-}
-"""What a body must hold to be read at all."""
-_OPTIONAL = {"PathOpen": ("base", "graph_ref", "meta")}
-"""What it may hold besides. What else it holds is passed over, since the format wants newer streams to stay readable;
-a step is the exception, it is the schema's own step."""
 _OWN_LINES = ("actors", "signatures")
 """Parts of a path's meta that have lines of their own."""
-_WORDS: dict[type, str] = {str: "a string", dict: "an object"}
+_VARIANTS = keys_of("toolpath-line")
 _Own = TypeVar("_Own", dict[str, Any], list[Any])
 
 
@@ -333,12 +321,6 @@ class _Fatal(Exception):
         """Whether the path is whole without the line, so that it can be checked."""
         self.ends = ends
         """Whether every later line would break the same rule."""
-
-
-def _need(place: str, value: dict[str, Any], key: str, kind: type) -> None:
-    if not isinstance(value.get(key), kind):
-        there = f"must be {_WORDS[kind]}" if key in value else "is missing"
-        raise _Fatal(f"{place}/{key}" if key in value else place, f"`{key}` {there}")
 
 
 class _Stream:
@@ -413,11 +395,19 @@ class _Stream:
             raise _Fatal(place, "a line after PathClose", spare=True, ends=True)
         if not self._opened and variant != "PathOpen":
             raise _Fatal(place, f"a stream begins with PathOpen, not with `{one_line(variant, 40)}`", ends=True)
-        if variant not in _BODIES:
+        if variant not in _VARIANTS:
             self._warn(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
             return
+        for finding in schema_findings("toolpath-line", line):
+            raise _Fatal(f"{place}: {finding.path}", finding.message)
         place = f"{place}: /{variant}"
-        self._check_body(place, variant, body)
+        # A step is the schema's own step; others may hold what is passed over, so that newer streams stay readable.
+        for key in body if variant != "Step" else ():
+            if key not in keys_of("toolpath-line", variant):
+                when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
+                self._warn(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over")
+            elif body[key] is None:
+                self._warn(f"{place}/{key}", f"`{key}` is null; it should be left out")
         match variant:
             case "PathOpen":
                 self._open(place, body)
@@ -436,19 +426,6 @@ class _Stream:
             case _:
                 self._closed = True
 
-    def _check_body(self, place: str, variant: str, body: object) -> None:
-        if not isinstance(body, dict):
-            raise _Fatal(place, f"the body of `{variant}` is no object")
-        for key, kind in _BODIES[variant].items():
-            _need(place, body, key, kind)
-        others = [key for key in body if key not in _BODIES[variant]]
-        for key in others if variant != "Step" else ():
-            if key not in _OPTIONAL.get(variant, ()):
-                when = "came after August 2026" if (variant, key) == ("PathOpen", "parent") else "does not belong here"
-                self._warn(place + pointer([key]), f"`{one_line(key, 60)}` {when}; passed over")
-            elif body[key] is None:
-                self._warn(f"{place}/{key}", f"`{key}` is null; it should be left out")
-
     def _open(self, place: str, body: dict[str, Any]) -> None:
         if self._opened:
             raise _Fatal(place, "a stream has one PathOpen, this is another", spare=True)
@@ -456,11 +433,8 @@ class _Stream:
         self._places |= {"/path": place, "/meta": f"{place}/meta"}
         if body["version"] != "1":
             self._warn(f"{place}/version", f'version {shown(body["version"])} is not "1"')
-        meta = body.get("meta")
-        if meta is not None and not isinstance(meta, dict):
-            raise _Fatal(f"{place}/meta", "`meta` must be an object")
         self.identity = {key: body[key] for key in ("id", "base", "graph_ref") if body.get(key) is not None}
-        self._take_meta(f"{place}/meta", meta or {})
+        self._take_meta(f"{place}/meta", body.get("meta") or {})
 
     def _take_meta(self, place: str, patch: dict[str, Any]) -> None:
         """Take what a line says about the path; it may say what has lines of its own."""
@@ -482,10 +456,7 @@ class _Stream:
         return known
 
     def _take_step(self, place: str, body: dict[str, Any]) -> None:
-        identity = body["step"]
-        for key in ("id", "actor", "timestamp"):
-            _need(f"{place}/step", identity, key, str)
-        self._by_id[identity["id"]] = len(self.steps)
+        self._by_id[body["step"]["id"]] = len(self.steps)
         self._places[f"/steps/{len(self.steps)}"] = place
         self.steps.append(body)
 

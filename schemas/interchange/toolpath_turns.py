@@ -20,12 +20,13 @@ from schemas.interchange.session_data_write import Names
 from schemas.interchange.toolpath import ENVIRONMENT, EVENT, counted, source_name, told_of
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
+from schemas.providers.kit.blocks import texts_in
 from schemas.published import published_of
 from schemas.records import FileStore, JsonLines, Record, Store
 from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage, total_usage
-from schemas.values import dict_of, given
+from schemas.values import given
 
 Data = dict[str, Any]
 SAID = frozenset({Kind.TEXT, Kind.THINKING, Kind.TOOL})
@@ -328,8 +329,4 @@ def is_text(given: Data) -> bool:
 
 def joined_texts(content: object, between: str) -> str | None:
     """The texts in the content of a message as Anthropic and OpenAI have it; None if there is none."""
-    if isinstance(content, str):
-        return clean(content)
-    rows = map(dict_of, content if isinstance(content, list) else [])
-    texts = [text for row in rows if isinstance(text := row.get("text"), str)]
-    return clean(between.join(texts)) if texts else None
+    return clean(texts_in(content, between)) or None

@@ -593,7 +593,7 @@ def _handed(use: Data, agent: str | None) -> Data:
     return row
 
 
-# -- steps of another document -----------------------------------------------------------------------------------------
+# -- what the schemas allow of another document ------------------------------------------------------------------------
 
 
 _KIND = "agent-coding-session-v1.1.0"

@@ -6,8 +6,8 @@ Both hand Google's `Content` objects to disk (formats/gemini-qwen-cursor.md 1.4)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from schemas.clean import Run, Sgr, as_json, clean
 from schemas.diffs import FileDiff, from_unified, path_asked
@@ -45,54 +45,50 @@ def parts_of(content: object) -> list[Data]:
     ]
 
 
-def is_thought(part: Data) -> bool:
-    """Return whether a part is thinking, which is no part of the answer."""
-    return bool(part.get("thought")) and isinstance(part.get("text"), str)
+class Content(NamedTuple):
+    """The contents of a list of parts, each kind in order, raw."""
 
-
-def responses_in(parts: list[Data]) -> list[list[Data]]:
+    texts: list[str]
+    """Those that are meant to be read."""
+    thoughts: list[str]
+    media: list[Part]
+    """The placeholders of images and files."""
+    calls: list[Data]
+    """Tool uses."""
+    responses: list[list[Data]]
     """The parts that are results, each with those behind it, which are its own: pictures, and the texts of files."""
-    found: list[list[Data]] = []
-    for part in parts:
-        if isinstance(part.get("functionResponse"), dict):
-            found.append([])
-        if found:
-            found[-1].append(part)
-    return found
+
+    @property
+    def text(self) -> str:
+        """The texts, joined as they stood."""
+        return "".join(self.texts)
 
 
-def said(content: object) -> Iterator[str]:
-    """The texts of content that are meant to be read, raw: no thinking, no tool use, no result of one, no image."""
+def content_of(content: object) -> Content:
+    """Take content apart."""
+    found = Content([], [], [], [], [])
+    if isinstance(content, str):  # as most answers are
+        found.texts.append(content)
+        return found
     for part in parts_of(content):
-        is_tools = isinstance(part.get("functionCall"), dict) or isinstance(part.get("functionResponse"), dict)
-        if is_tools or is_thought(part) or _media(part) is not None:
+        call, response, text = part.get("functionCall"), part.get("functionResponse"), part.get("text")
+        if isinstance(response, dict):
+            found.responses.append([])
+        if found.responses:
+            found.responses[-1].append(part)
+        if isinstance(call, dict):
+            found.calls.append(call)
+        elif isinstance(response, dict):
             continue
-        if isinstance(text := part.get("text"), str):
-            if text:
-                yield text
+        elif isinstance(inline := part.get("inlineData"), dict):
+            found.media.append(image_part(inline.get("mimeType"), inline.get("data"), inline.get("displayName")))
+        elif isinstance(file := part.get("fileData"), dict):  # elsewhere, under an address
+            found.media.append(image_part(file.get("mimeType"), None, file.get("fileUri")))
+        elif isinstance(text, str):
+            (found.thoughts if part.get("thought") else found.texts).append(text)
         elif part.keys() - _QUIET:  # as JSON: code that the model ran, and what it printed, too
-            yield as_json(part, indent=True)
-
-
-def said_text(content: object) -> str:
-    """`said`, joined as it stood."""
-    return content if isinstance(content, str) else "".join(said(content))
-
-
-def media_in(content: object) -> list[Part]:
-    """The placeholders of images and files in content."""
-    if isinstance(content, str):
-        return []
-    return [media for part in parts_of(content) if (media := _media(part)) is not None]
-
-
-def _media(part: Data) -> Part | None:
-    """An image or a file within a part; of a file elsewhere its address."""
-    if isinstance(inline := part.get("inlineData"), dict):
-        return image_part(inline.get("mimeType"), inline.get("data"), inline.get("displayName"))
-    if isinstance(file := part.get("fileData"), dict):
-        return image_part(file.get("mimeType"), None, file.get("fileUri"))
-    return None
+            found.texts.append(as_json(part, indent=True))
+    return found
 
 
 def context_label(text: str) -> str:
@@ -156,28 +152,21 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
-def answer_of(
-    use_id: str, name: str, result: object, display: object = None, status: object = None, *, shows: bool = False
-) -> Answer:
-    """The result of a use of the tool `name`; its `details` are what the agent's own screen showed.
-
-    `result` is content with functionResponse parts, `display` what the screen showed, `status` the agent's word for how
-    it ended, if it has one. Of a failure the screen often told more than the model got: added where it `shows`.
+def answer_of(use_id: str, name: str, result: object, display: object = None, status: object = None) -> Answer:
+    """The result of a use of the tool `name`: `result` is content with functionResponse parts, `display` what the
+    agent's own screen showed, which `details` keeps, `status` the agent's word for how it ended, if it has one.
     """
-    texts, failed, images = list[str](), list[bool](), media_in(result)
-    for part in parts_of(result):
-        if isinstance(answer := part.get("functionResponse"), dict):
-            response = answer.get("response")
-            given = dict_of(response)
-            failed.append("output" not in given and bool(given.get("error")))
-            # What another tool than the agents' own says may be any JSON.
-            whole = given if any(given.values()) else text_of(response)
-            told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
-            texts.append(told if isinstance(told, str) else as_json(told, indent=True))
-            images += media_in(answer.get("parts"))
-        else:
-            texts.append(text_of(part.get("text")))
-    text = "\n".join(filter(None, texts))
+    said, texts, failed = content_of(result), list[str](), list[bool]()
+    for answer in (parts[0]["functionResponse"] for parts in said.responses):
+        response = answer.get("response")
+        given = dict_of(response)
+        failed.append("output" not in given and bool(given.get("error")))
+        # What another tool than the agents' own says may be any JSON.
+        whole = given if any(given.values()) else text_of(response)
+        told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
+        texts.append(told if isinstance(told, str) else as_json(told, indent=True))
+        said.media.extend(content_of(answer["parts"]).media if "parts" in answer else ())
+    text = "\n".join(filter(None, texts + said.texts))
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
     code: int | None = None
     shown = display_text(display) if not text else ""
@@ -185,10 +174,8 @@ def answer_of(
         text, code = unwrapped(text)
         text = before + text
     text = text or shown
-    ended = _status(status, text, bool(failed) and all(failed), bool(failed or text), code)
-    if shows and ended is ToolStatus.ERROR and isinstance(display, str) and display.strip() and display not in text:
-        text = f"{text}\n{display}" if text else display
-    return Answer(use_id, text, ended, code, images=images, details=display)
+    ended = _status(status, text, bool(failed) and all(failed), bool(failed or any(said.texts) or shown), code)
+    return Answer(use_id, text, ended, code, images=said.media, details=display)
 
 
 def unwrapped(text: str) -> tuple[str, int | None]:

@@ -573,7 +573,7 @@ def test_what_is_not_shown_of_a_message_is_kept_beside_it(tmp_path):
         "",
         '{\n  "foo": 1\n}',
         "signed",
-        "a chart\n\n[image, 26 characters]",
+        "a chart\n\n[image image/png, 3 bytes]",
     ]
     assert b"signature" not in b"".join(to_agent_response(session))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
 from schemas.message import Tool, ToolStatus
-from schemas.providers._google import Google, answer_of, display_text, normalised, parts_of, said_text
+from schemas.providers._google import Google, answer_of, content_of, display_text, normalised, parts_of
 from schemas.providers.kit.words import Use
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, when
@@ -204,8 +204,8 @@ def test_nothing_that_json_can_say_breaks_a_tool(name: str, asked: Any, result: 
 
 @given(_json)
 def test_all_content_is_readable(content: Any) -> None:
-    assert isinstance(said_text(content), str) and all(isinstance(part, dict) for part in parts_of(content))
-    assert isinstance(clean(said_text(content)), str)
+    assert isinstance(content_of(content).text, str) and all(isinstance(part, dict) for part in parts_of(content))
+    assert isinstance(clean(content_of(content).text), str)
 
 
 _counts = st.none() | st.integers(-3, 10**6) | st.text(max_size=2)

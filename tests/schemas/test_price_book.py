@@ -48,7 +48,7 @@ def test_names_are_looked_up_after_one_alias():
     book = read_book(BOOK)
     assert book.rates("anthropic", "sonnet") == book.rates("claude", "sonnet-4")
     assert book.provider("anthropic") == "claude" and book.provider("nobody") == "nobody"
-    assert book.subscription("anthropic") == 30 and book.subscription("codex") == book.subscription("x") == 0
+    assert book.subscriptions == {"claude": 30, "codex": 0}
     assert book.rates("claude", "Sonnet") is None
     assert book.rates("nobody", "sonnet-4") is None
     assert (book.source, book.updated_at) == ("a test", "2026-02-01")

@@ -398,9 +398,13 @@ def test_good_streams(good):
         (lines(OPEN, OPEN | A), "line 2", "2 keys"),
         (lines(OPEN, {}), "line 2", "0 keys"),
         (lines({"PathOpen": OPEN["PathOpen"] | {"meta": 1}}), "line 1: /PathOpen/meta", "must be an object"),
-        (lines(OPEN, {"Step": 1}), "line 2: /Step", "is no object"),
+        (lines(OPEN, {"Step": 1}), "line 2: /Step", "must be an object"),
         (lines(OPEN, {"Step": {"step": {}, "change": {}}}), "line 2: /Step/step", "`id` is missing"),
-        (lines(OPEN, {"Step": {"step": {"id": 1}, "change": {}}}), "line 2: /Step/step/id", "`id` must be a string"),
+        (
+            lines(OPEN, {"Step": A["Step"] | {"step": A["Step"]["step"] | {"id": 1}}}),
+            "line 2: /Step/step/id",
+            "a string",
+        ),
         (lines(OPEN, A, {"Head": {}}), "line 3: /Head", "`step_id` is missing"),
         (
             lines(OPEN, {"Signature": {"target": "step:z", "signature": {}}}, A),

@@ -44,6 +44,7 @@ VALID: dict[str, dict[str, Any]] = {
     "agent-coding-session-v1.0.0": TOOLPATH["paths"][0],
     "agent-coding-session-v1.1.0": TOOLPATH["paths"][0],
     "price-book": BOOK,
+    "toolpath-line": {"Step": TOOLPATH["paths"][0]["steps"][0]},
     "events": EVENT,
     "snapshot": SNAPSHOT,
     "agent-response": RESPONSE,

@@ -22,9 +22,8 @@ from viewer.follow.follower import Follower
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.config_keys import TABLES, Config, ConfigError
-from viewer.screens.dialog import MessageScreen, PathPrompt
+from viewer.screens.dialog import HelpScreen, MessageScreen, PathPrompt
 from viewer.screens.export_dialog import ExportScreen
-from viewer.screens.help import HelpScreen
 from viewer.screens.themes import DARK, LIGHT, fitting_theme
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView

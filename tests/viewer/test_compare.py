@@ -20,8 +20,8 @@ from viewer.screens.browser import BrowserScreen
 from viewer.screens.compare import CompareScreen
 from viewer.screens.transcript import TranscriptScreen
 from viewer.sessions.compare import compare
-from viewer.transcript.pane import RowsPane
 from viewer.transcript.view import TranscriptView
+from viewer.widgets.row_list import RowsPane
 
 LAB = Path(__file__).parents[2] / "../shared/lab"
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "bbbbbbbb-0000-4000-8000-000000000002"

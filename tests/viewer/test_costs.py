@@ -24,11 +24,11 @@ from tests.waiting import LIMIT, until
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.records import LookupScreen, why_screen
-from viewer.transcript.pane import RowsPane
 from viewer.usage import costs
 from viewer.usage.costs import SessionCosts, _Shared, group_cost, summary_costs
 from viewer.usage.family import FamilyUsage
 from viewer.widgets.chrome import TitleBar
+from viewer.widgets.row_list import RowsPane
 
 DEAR = TokenUsage(1_000_000, 0, 0, 0)
 OPUS, NOBODY = "claude-opus-5", "model-of-nobody"

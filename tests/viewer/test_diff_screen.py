@@ -29,10 +29,9 @@ from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.diff import DiffScreen
 from viewer.screens.transcript import TranscriptScreen
-from viewer.transcript.pane import RowsPane
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
-from viewer.widgets.row_list import TextRows
+from viewer.widgets.row_list import RowsPane, TextRows
 
 __all__ = ["machine"]
 

@@ -11,10 +11,9 @@ from tests.waiting import until
 from viewer.screens.app import TurnlogApp
 from viewer.screens.browser import BrowserScreen
 from viewer.screens.config_keys import TABLES, Config, key_name
-from viewer.screens.dialog import Dialog, KeysTable
-from viewer.screens.help import HelpScreen
+from viewer.screens.dialog import Dialog, HelpScreen, KeysTable
 from viewer.screens.transcript import TranscriptScreen
-from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts, footer_items, item_width
+from viewer.widgets.chrome import KeyFooter, TitleBar, both_ends, fitting, fitting_facts, footer_items, item_words
 
 
 def keys_table(screen: HelpScreen) -> KeysTable:
@@ -45,7 +44,7 @@ def test_a_footer_shows_whole_items_and_always_the_help(table: str, width: int) 
     items = footer_items(TABLES[table])
     kept = fitting(items, width)
     assert [item for item in items if item in kept] == kept
-    assert sum(map(item_width, kept)) + 3 * (len(kept) - 1) <= max(width, 0)
+    assert sum(item_words(item).cell_length for item in kept) + 3 * (len(kept) - 1) <= max(width, 0)
     assert "app.help" in {key.call for item in kept for key in item}
     assert width < 200 or kept == items
 

@@ -28,8 +28,7 @@ from viewer.screens.watch import WatchScreen
 from viewer.sessions.freshness import Side
 from viewer.usage.costs import SummaryCosts
 from viewer.widgets.chrome import FacetLine
-from viewer.widgets.list_facets import Facets, choices, passing
-from viewer.widgets.sessions import ORDERS, SessionList, Shelf, cells, shown
+from viewer.widgets.sessions import ORDERS, Facets, SessionList, Shelf, cells, choices, passing, shown
 
 COSTS = {"a": 0.05, "b": 0.5, "c": 20.0}
 

@@ -17,8 +17,7 @@ from tests.viewer.transcripts import Written, lines
 from tests.waiting import until
 from viewer.follow.pipe import Spool, StreamFollower
 from viewer.screens.app import TurnlogApp
-from viewer.screens.dialog import PathPrompt
-from viewer.screens.help import LeaveScreen
+from viewer.screens.dialog import LeaveScreen, PathPrompt
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar

@@ -20,9 +20,9 @@ from viewer.index.library import Library
 from viewer.screens.app import TurnlogApp
 from viewer.screens.trace import TraceScreen
 from viewer.screens.transcript import TranscriptScreen
-from viewer.transcript.pane import RowsPane
 from viewer.transcript.view import TranscriptView
 from viewer.widgets.chrome import TitleBar
+from viewer.widgets.row_list import RowsPane
 
 __all__ = ["shop"]
 

@@ -19,7 +19,7 @@ from tests.support import changes_by
 from tests.viewer.transcripts import bare, lines
 from viewer.follow import follower as follow
 from viewer.follow.follower import Follower
-from viewer.screens.background import aside
+from viewer.screens.program import aside
 from viewer.screens.run import run_transcript
 from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.view import TranscriptView

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from schemas import opening
 from schemas.costs.prices import Prices
-from schemas.costs.responses import response_key, responses
+from schemas.costs.responses import Tally, response_key, responses
 from schemas.provider import Reading
 from schemas.usage import TokenUsage
 from tests.fixtures.gemini import old_document, write_json
@@ -287,7 +287,7 @@ def test_counters_at_the_end_of_the_64_bits_break_nothing(machine: Machine, kind
 def test_rows_are_not_measured_again_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = Rows("prompt")
     for number in range(3000):
-        rows.add(str(number), f"prompt {number}", TokenUsage(number, 1))
+        rows.add(str(number), f"prompt {number}", Tally(TokenUsage(number, 1)))
     screen = Console(file=io.StringIO(), width=80)
     monkeypatch.setattr("rich.table.Table.__rich_console__", None)  # whose time grows with rows times cells
     rows.print(screen)

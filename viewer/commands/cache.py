@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from renderers.facts import format_cost, format_count, plural, some
+from renderers.facts import format_cost, format_count, plural
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from viewer.completion import target as target_completion
@@ -13,6 +13,7 @@ from viewer.output import DONE, NO, Progress, console, say, table, warn, write_j
 from viewer.sessions.ids import ids_on_this_machine, short_ids
 from viewer.sessions.selection import chosen, in_order_made
 from viewer.usage.cache import Break, Breaks
+from viewer.usage.sums import unpriced_note
 
 _SHOWN = 40
 """Breaks that are listed where there are many; --json has all."""
@@ -84,7 +85,5 @@ def _print(breaks: Breaks, *, several: bool) -> None:
     ]
     if len(shown) < len(breaks.found):
         notes.append(f"the {len(shown)} dearest; --json has all")
-    if answer["unpriced"]:
-        notes.append(f"no price for {some([one_line(name, 60) for name in answer['unpriced']], 6)}: not in the cost")
-    for note in notes:
+    for note in (*notes, *unpriced_note(answer["unpriced"])):
         say(screen, (note, "dim"))

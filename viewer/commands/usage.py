@@ -25,7 +25,7 @@ from viewer.sessions.targets import Target
 from viewer.usage.explain import Explanation, kinds_json, print_explanation, responses_json
 from viewer.usage.report import Report
 from viewer.usage.spending import Spending, price_book
-from viewer.usage.sums import KINDS, Filters, Row, copies_note, cost_cell, rows_by, unpriced_note
+from viewer.usage.sums import KINDS, Filters, Row, copies_note, rows_by, unpriced_note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,7 +125,7 @@ def _print_sums(
         print_explanation(screen, rows, totals, explanation, prices)
     else:
         _print_table(screen, kind, rows, totals)
-    for note in (*notes, *unpriced_note(total), *copies_note(spending.copies)):
+    for note in (*notes, *unpriced_note(total.unpriced), *copies_note(spending.copies)):
         say(screen, (note, "dim"))
     return DONE
 
@@ -192,8 +192,8 @@ def _print_table(screen: Console, kind: str, rows: list[Row], totals: list[tuple
 
     table = Rows(kind)
     for row in rows:
-        table.add(row.mark, row.label, row.tally.usage, cost_cell(row.tally), row.weight)
+        table.add(row.mark, row.label, row.tally, row.weight)
     for label, total in totals:
-        table.total(label, total.usage, cost_cell(total))
+        table.total(label, total)
     table.print(screen)
     screen.print()

@@ -154,7 +154,7 @@ class TurnlogApp(Program):
 
     def action_help(self) -> None:
         """Show the keys that act now."""
-        from viewer.screens.help import HelpScreen
+        from viewer.screens.dialog import HelpScreen
         from viewer.widgets.chrome import acting
 
         table = acting(self.screen)[1]
@@ -195,7 +195,7 @@ class TurnlogApp(Program):
 
     async def action_quit(self) -> None:
         """Leave. While an agent still writes to standard input, which would end it, ask first."""
-        from viewer.screens.help import LeaveScreen
+        from viewer.screens.dialog import LeaveScreen
 
         spool = self.spool
         if spool is None or spool.ended:

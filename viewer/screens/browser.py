@@ -24,22 +24,19 @@ from schemas.clean import one_line
 from schemas.paths import source_of
 from schemas.values import text_of
 from viewer.output import short_path
-from viewer.screens.background import aside
 from viewer.screens.filter import Filter
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.usage.costs import NO_COSTS, SummaryCosts
 from viewer.widgets.chrome import FacetLine, KeyFooter, TitleBar
-from viewer.widgets.list_facets import Facets, passing
-from viewer.widgets.preview import preview
 from viewer.widgets.row_list import RowListScreen
-from viewer.widgets.sessions import HERE_FIRST, ORDERS, SessionList, Shelf, shown
+from viewer.widgets.sessions import HERE_FIRST, ORDERS, Facets, SessionList, Shelf, passing, preview, shown
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Tally
     from viewer.index.library import Library
     from viewer.index.summary import Summary
     from viewer.screens.find import FindScreen
-    from viewer.widgets.list_facets import Choice
+    from viewer.widgets.sessions import Choice
 
 WATCH_SECONDS = 2.0
 """How often the sessions in sight are looked at, whether they grow."""
@@ -451,7 +448,7 @@ class BrowserScreen(RowListScreen):
             self.action_clear()
             return
         from viewer.screens.narrow import NarrowScreen
-        from viewer.widgets.list_facets import Choice, choices
+        from viewer.widgets.sessions import Choice, choices
 
         found = choices(self._shelf.fitting(self._filter.value), self._facets, self._clock(), self._cost_of)
         if self._costs.due(self._shelf.sessions()):  # how many cost that much is not known yet

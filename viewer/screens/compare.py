@@ -15,13 +15,12 @@ from renderers.terminal.rows import Row, crop, cut_words, expand_tabs, width_of
 from schemas.clean import one_line
 from schemas.costs.prices import Prices
 from schemas.opening import OpenError
-from viewer.screens.background import aside
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.screens.records import LookupScreen
 from viewer.sessions.compare import Comparison, compare_files
 from viewer.sessions.targets import Target
 from viewer.transcript.colours import palette_of
-from viewer.transcript.pane import RowsPane
+from viewer.widgets.row_list import RowsPane
 
 _GAP = 2
 """Blank cells between columns."""

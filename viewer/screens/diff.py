@@ -32,13 +32,11 @@ from viewer.edits.session import Changes, Command, Edit, FileChange, changes_of
 from viewer.edits.words import counts, did, notes, shown_name
 from viewer.follow.family import FollowSet
 from viewer.follow.follower import Follower
-from viewer.screens.background import aside
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.transcript.colours import palette_of
-from viewer.transcript.pane import RowsPane
 from viewer.transcript.status import name_line
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, RowsPane, TextRow, TextRows
 
 if TYPE_CHECKING:
     from schemas.session import Session

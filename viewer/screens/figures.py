@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from schemas.session import Session
-from viewer.screens.background import aside
+from viewer.screens.program import aside
 from viewer.transcript.status import totals_line
 from viewer.transcript.view import TranscriptView
 from viewer.usage.costs import SessionCosts, load, loaded

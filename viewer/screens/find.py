@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from viewer.index.find import Group, Hit
     from viewer.index.library import Library
     from viewer.index.summary import Summary
-    from viewer.widgets.list_facets import Choice, Facets
+    from viewer.widgets.sessions import Choice, Facets
 
 _FACETS = ("agent", "project", "since")
 _AGAIN_SECONDS = 1.0
@@ -358,7 +358,7 @@ class FindScreen(RowListScreen):
 
     def action_narrow(self, facet: str = "agent") -> None:
         from viewer.screens.narrow import NarrowScreen
-        from viewer.widgets.list_facets import choices
+        from viewer.widgets.sessions import choices
 
         found = choices(self._sessions(), self._facets, self._clock(), lambda summary: None, _FACETS)
         self.app.push_screen(NarrowScreen(found, self._facets._asdict().items(), facet), self._chosen)

@@ -17,15 +17,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Static
 
 from renderers.facts import format_size
 from schemas.clean import one_line
 from schemas.images import image_bytes, picture_of
 from schemas.message import Part
-from viewer.screens.background import aside
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.widgets.chrome import TitleBar
 
 if TYPE_CHECKING:
@@ -38,6 +36,7 @@ _SHOWN = 1600, 1200
 _WIDGET = "textual_image.widget"
 _DEAF = 1.0
 """Seconds after the question to the terminal."""
+_DAMAGED = "The image is damaged: it is no base64."
 _ABSENT = "Images are drawn where turnlog is installed with its extra `images`, which brings textual-image."
 
 
@@ -88,24 +87,24 @@ class ImageScreen(Screen[None]):
         facts += [format_size(len(data))] if data is not None else []
         self.query_one(TitleBar).left = Content(" · ".join(facts))
         if data is None:
-            body = _said("The image is damaged: it is no base64.")
+            why = _DAMAGED
         elif picture is None:
-            body = _said("This is no PNG, JPEG, GIF or WebP image, or it is damaged.")
+            why = "This is no PNG, JPEG, GIF or WebP image, or it is damaged."
         elif picture.width * picture.height > _MOST_PIXELS:
-            body = _said("The image is too large to be drawn.")
+            why = "The image is too large to be drawn."
         elif not is_installed():
-            body = _said(_ABSENT)
+            why = _ABSENT
         else:
             try:
                 await aside(partial(self._decode, data))
                 if ask_terminal(self.app):
                     self._deaf_until = time.monotonic() + _DEAF
-                body = import_module(_WIDGET).Image(self._drawn)
+                body, why = import_module(_WIDGET).Image(self._drawn), ""
             except Exception as error:  # noqa: BLE001 - Pillow says of damaged images what it likes
-                body = _said(f"The image cannot be drawn: {one_line(str(error), 200)}")
+                why = f"The image cannot be drawn: {one_line(str(error), 200)}"
         place = self.query_one("#picture")
         await place.remove_children()
-        await place.mount(body)
+        await place.mount(Static(why, markup=False) if why else body)
 
     def _decode(self, data: bytes) -> None:
         from PIL import Image
@@ -128,16 +127,12 @@ class ImageScreen(Screen[None]):
         part = self._parts[self._at]
         data = image_bytes(part.data)
         if data is None:
-            program(self).say("The image is damaged: it is no base64.")
+            program(self).say(_DAMAGED)
             return
         picture = picture_of(data)
         suffix = f".{picture.kind}" if picture else mimetypes.guess_extension(part.media_type or "") or ".bin"
         name = f"{self._name}-{self._at + 1}{suffix}"
         program(self).write_file("Write the image", name, data)
-
-
-def _said(text: str) -> Widget:
-    return Static(text, markup=False)
 
 
 def is_installed() -> bool:

@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from viewer.screens.dialog import Dialog
 
 if TYPE_CHECKING:
-    from viewer.widgets.list_facets import Choice
+    from viewer.widgets.sessions import Choice
 
 _NAMES = {"since": "date", "live": "only", "failed": "", "order": "order"}
 """What stands before the first choice of a facet that has not its own name there."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Vertical
 
 from viewer.edits.counts import EditCounts
-from viewer.screens.background import aside
 from viewer.screens.figures import Figures
+from viewer.screens.program import aside
 from viewer.transcript.view import TranscriptView
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
-"""The program around a screen: what its screens may ask of it."""
+"""The program around a screen: what its screens may ask of it, and work that neither they nor its end wait for."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from textual import work
@@ -210,6 +212,32 @@ class Program(App[None]):
 def program(widget: Widget) -> Program:
     """The program that a widget is in."""
     return cast("Program", widget.app)
+
+
+async def aside(work: Callable[[], object]) -> None:
+    """Wait for `work`, done in a thread, and raise what it raised. `asyncio.to_thread` would make quitting wait too."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        failed: BaseException | None = None
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - the one who waits is to have it, whatever it is
+            failed = error
+        with suppress(RuntimeError):  # the loop is closed: the program ended meanwhile
+            loop.call_soon_threadsafe(tell, failed)
+
+    Thread(target=run, name="aside", daemon=True).start()
+    await done
 
 
 async def back(screen: Screen[Any]) -> None:

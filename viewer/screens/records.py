@@ -25,10 +25,10 @@ from schemas.session import Session
 from schemas.table import NONE
 from schemas.usage import TokenUsage
 from viewer.screens.dialog import SCROLL_KEYS, Dialog
-from viewer.transcript.pane import RowsPane
 from viewer.usage.context import addition_lines, context_line
 from viewer.usage.costs import SessionCosts, calls_by_cost, group_cost, kinds_of_cost
 from viewer.usage.family import FamilyUsage
+from viewer.widgets.row_list import RowsPane
 
 _MOST = 512 << 10
 """Bytes of records that are shown."""

@@ -16,9 +16,8 @@ from schemas.clean import one_line
 from viewer.edits.words import UNTRACED, git_words, origin_words
 from viewer.screens.program import program
 from viewer.transcript.colours import palette_of
-from viewer.transcript.pane import RowsPane
 from viewer.widgets.chrome import KeyFooter, TitleBar
-from viewer.widgets.row_list import RowListScreen, TextRow, TextRows
+from viewer.widgets.row_list import RowListScreen, RowsPane, TextRow, TextRows
 
 if TYPE_CHECKING:
     from viewer.edits.trace import Origin, TracedLine

@@ -25,12 +25,11 @@ from schemas.clean import one_line
 from schemas.session import Change, Op, Session
 from viewer.follow.clock import Hints
 from viewer.follow.follower import SLICE, Follower
-from viewer.screens.background import aside
 from viewer.screens.config_keys import Keyed, actions_by_key
 from viewer.screens.figures import TOTALS_EVERY, Figures
 from viewer.screens.outline import OPEN, SessionOutline
 from viewer.screens.place import OpeningPlace
-from viewer.screens.program import back, program
+from viewer.screens.program import aside, back, program
 from viewer.screens.subagents import Subagents
 from viewer.transcript.folds import LEVELS
 from viewer.transcript.replacing import replace_session
@@ -308,7 +307,7 @@ class TranscriptScreen(Keyed, Screen[None]):
             return
         self._next_at = local_time(time.time())
         if self._view.following:
-            self._open_next(f"{self._what_began()} at {{}}; q goes back to the one before.")
+            self._open_next(f"{self._what_began()} at {self._next_at}; q goes back to the one before.")
         else:
             self._show_facts()
 
@@ -322,8 +321,7 @@ class TranscriptScreen(Keyed, Screen[None]):
         if self._next is not None and program(self).open_session(self._next, follow=True, loose=self._loose):
             self._view.following = False
             self._show_facts()
-            if why:
-                self._say(why.format(self._next_at))
+            self._say(why)
 
     async def _read_on(self) -> None:
         """Slices of reading, each short enough that a key need not wait; what was read is shown ten times a second."""

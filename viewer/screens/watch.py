@@ -18,8 +18,7 @@ from renderers.facts import cost_fact, format_count
 from renderers.terminal.rows import width_of
 from schemas.clean import one_line
 from schemas.costs.responses import Tally
-from viewer.screens.background import aside
-from viewer.screens.program import program
+from viewer.screens.program import aside, program
 from viewer.usage.costs import load
 from viewer.watch.notices import Notices
 from viewer.watch.state import Does

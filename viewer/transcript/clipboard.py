@@ -125,23 +125,17 @@ def put_on_clipboard(app: App[Any], copy: Copy, again: str, *, as_it_is: bool = 
     way = clipboard_way(os.environ)
     if way.reaches and len(data) <= MAX_CLIPBOARD:
         if way.passthrough:
-            _pass_through_tmux(app, data)
+            # The terminal around tmux is asked.
+            if (driver := app._driver) is not None:
+                driver.write(f"\x1bPtmux;\x1b\x1b]52;c;{base64.b64encode(data).decode()}\a\x1b\\")
         else:
             app.copy_to_clipboard(text)
         return "\n".join([f"Copied {copy.what}: {size}.", *notes])
     path = _file_of(data)
-    if way.reaches:
-        why = "Not copied: it is too much for a terminal's clipboard."
-    else:
-        why = f"Not copied: {way.text}."
+    why = "it is too much for a terminal's clipboard" if way.reaches else way.text
     load = f"\ntmux load-buffer {path}" if os.environ.get("TMUX") else ""
-    return "\n".join([why, f"Until turnlog ends, {path} holds {copy.what}.{load}", f"That is {size}.", *notes])
-
-
-def _pass_through_tmux(app: App[Any], data: bytes) -> None:
-    """Ask the terminal around tmux."""
-    if (driver := app._driver) is not None:
-        driver.write(f"\x1bPtmux;\x1b\x1b]52;c;{base64.b64encode(data).decode()}\a\x1b\\")
+    held = f"Until turnlog ends, {path} holds {copy.what}.{load}"
+    return "\n".join([f"Not copied: {why}.", held, f"That is {size}.", *notes])
 
 
 def _file_of(data: bytes) -> Path:

@@ -30,10 +30,18 @@ from schemas.session import Change, Op, Session
 from schemas.values import whole
 from viewer.follow.follower import SLICE
 from viewer.transcript.colours import extra_style, palette_of
-from viewer.transcript.drawn import Drawn, DrawnBlocks
+from viewer.transcript.drawn import (
+    Drawn,
+    DrawnBlocks,
+    Overlay,
+    row_strip,
+    unread_strip,
+    with_cursor,
+    with_mark,
+    with_selection,
+)
 from viewer.transcript.folds import Folds
 from viewer.transcript.layout import Layout, Position
-from viewer.transcript.painting import Overlay, row_strip, unread_strip, with_cursor, with_mark, with_selection
 from viewer.transcript.select import message_source, position_of, row_number, selected_text
 
 _START = Position(0, 0)
@@ -67,7 +75,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self.top = self.cursor = _START
         """The first line on the screen, and the line that keys act on."""
         self.mark_hits: Callable[[Strip, int, Drawn, int, Overlay], Strip] | None = None
-        """Marks what is looked for on a line of a message (hits.py)."""
+        """Marks what is looked for on a line of a message (find_bar.py)."""
         self.unread: int | None = None
         """The first message that came since the person last saw the end."""
         self.marked: dict[tuple[int, int], str] = {}

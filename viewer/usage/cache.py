@@ -163,9 +163,7 @@ class Breaks:
         self.sessions, self.written, self.silent = before
 
     def read(self, targets: list[Target], ledger: Ledger, bar: Callable[[int, int], None], *, strict: bool) -> None:
-        """Look for breaks in sessions, which are in the order in which they were made: what is a copy counts where it
-        was made.
-        """
+        """Look for breaks in sessions, in the order in which they were made: a copy counts where it was made."""
         spending, found = Spending(None), list[Break]()
         spending.ledger = ledger
 

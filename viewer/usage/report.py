@@ -19,7 +19,7 @@ from viewer.sessions.ids import ids_on_this_machine
 from viewer.sessions.selection import each_session, failed, in_order_made, say_others
 from viewer.sessions.targets import Target
 from viewer.usage.spending import Spending, Taken, numbered_prompts
-from viewer.usage.sums import copies_note, cost_cell, in_full, unpriced_note
+from viewer.usage.sums import copies_note, in_full, unpriced_note
 
 if TYPE_CHECKING:
     from schemas.costs.prices import Prices
@@ -52,7 +52,7 @@ class Report:
         if len(self.tables) == 1 and inherited:
             _, rows, notes = self.tables[0]
             label, total = self.spending.foot()[-1]
-            rows.total(label, total.usage, cost_cell(total))
+            rows.total(label, total)
             notes[0] += f", {in_full(total)} {label}"
         places = {target.path: place for place, target in enumerate(targets)}
         self.sessions.sort(key=lambda answer: places[answer[0].path])
@@ -107,7 +107,7 @@ class Report:
         if several:
             rows = Rows("")
             for label, total in self.spending.foot():
-                rows.total(label, total.usage, cost_cell(total))
+                rows.total(label, total)
             rows.print(screen)
         for note in copies_note(self.spending.copies):
             say(screen, (note, "dim"))
@@ -176,23 +176,23 @@ def _session_table(session: Session, own: list[Response], everything: Tally, sub
     sums = _by_exchange(session, own)
     for exchange, (number, prompt), used in zip(session.exchanges, numbered_prompts(session), sums, strict=True):
         if exchange.groups or exchange.opener is not None:
-            table.add(number, prompt, used.usage, cost_cell(used))
-    if subagents or not table.say(total.usage):
-        table.total("session", total.usage, cost_cell(total))
+            table.add(number, prompt, used)
+    if subagents or not table.say(total):
+        table.total("session", total)
     if subagents:
-        table.total(f"with {plural(subagents, 'subagent')}", everything.usage, cost_cell(everything))
+        table.total(f"with {plural(subagents, 'subagent')}", everything)
     return table
 
 
 def _notes(session: Session, target: Target, own: Tally, everything: Tally, taken: Taken) -> list[str]:
-    """Yield what must be said beside the figures."""
+    """Return what must be said beside the figures."""
     notes = [f"total {in_full(own, ' tokens')}" if own.usage else _no_figures(session)]
     if taken.subagents and everything.usage:
         notes[0] += f", {in_full(everything, '+' * taken.unmetered)} with {plural(taken.subagents, 'subagent')}"
     unread = sum(agent.path is None and agent.session is None and not agent.internal for agent in session.subagents)
     if unread:
         notes.append(f"{plural(unread, 'subagent')} not included: no session of theirs was found")
-    notes += unpriced_note(everything)
+    notes += unpriced_note(everything.unpriced)
     if session.duplicates:
         notes.append(f"{plural(session.duplicates, 'record')} left out, a copy of one above it")
     for file, bad in session.unreadable_lines().items():

@@ -155,9 +155,9 @@ def in_full(tally: Tally, unit: str = "") -> str:
     return f"{format_exact(tally.tokens)}{unit}{f' ({cost})' if cost else ''}"
 
 
-def unpriced_note(tally: Tally) -> list[str]:
+def unpriced_note(models: Iterable[str]) -> list[str]:
     """Name the models that have no price, in one line; none where all have."""
-    names = [one_line(name, 60) for name in sorted(tally.unpriced)]
+    names = [one_line(name, 60) for name in sorted(models)]
     return [f"no price for {some(names, 6)}: not in the cost"] if names else []
 
 

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
+from renderers.facts import format_count
 from schemas.clean import one_line
+from schemas.costs.responses import Tally
+from schemas.usage import TokenUsage
 from viewer.sessions.ids import in_common
+from viewer.usage.sums import cost_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
     from rich.style import Style
 
-    from schemas.usage import TokenUsage
-
-_COLUMNS = ("input", "cache read", "cache write", "output", "total")
-_COST = "cost"
+_COLUMNS = ("input", "cache read", "cache write", "output", "total", "cost")
 _GAP = 2
 _LEAST = 8
-"""Cells that the text of a row has at least; where it would have fewer, figures are left out, the last ones last."""
+"""Cells that the text of a row has at least; where it would have fewer, figures are left out but for the last two."""
 _WIDE = 110
 """So many columns have room for bars."""
 _BAR = 16
@@ -29,31 +30,29 @@ _BAR = 16
 
 class Rows:
     """A table of figures: a number, a text and the figures in each row, and totals at the foot. In a wide place each
-    row has a bar that says how much of the weightiest it is. Where any row has a cost there is a column for it.
+    row has a bar that says how much of the weightiest it is.
 
     A session can have 100,000 exchanges, so widths are found in one pass, and rows are written as they are.
     """
 
     def __init__(self, heading: str) -> None:
         self._heading = heading
-        self._rows: list[tuple[str, str, TokenUsage | None, str]] = []
+        self._rows: list[tuple[str, str, Tally]] = []
         self._weights: list[float] = []
-        self._totals: list[tuple[str, TokenUsage | None, str]] = []
+        self._totals: list[tuple[str, Tally]] = []
 
-    def add(
-        self, number: str, text: str, usage: TokenUsage | None, cost: str = "", weight: float | None = None
-    ) -> None:
-        """A row; `usage` gives its five figures, and without a `weight` the length of its bar."""
-        self._rows.append((number, text, usage, cost))
-        self._weights.append((usage.total or 0) if weight is None and usage else weight or 0)
+    def add(self, number: str, text: str, tally: Tally, weight: float | None = None) -> None:
+        """A row; without a `weight` its tokens give the length of its bar."""
+        self._rows.append((number, text, tally))
+        self._weights.append(tally.tokens if weight is None else weight)
 
-    def total(self, label: str, usage: TokenUsage | None, cost: str = "") -> None:
+    def total(self, label: str, tally: Tally) -> None:
         """A row at the foot."""
-        self._totals.append((label, usage, cost))
+        self._totals.append((label, tally))
 
-    def say(self, usage: TokenUsage | None) -> bool:
+    def say(self, tally: Tally) -> bool:
         """Tell whether a single row says as much as a total would."""
-        return len(self._rows) == 1 and self._rows[0][2] == usage
+        return len(self._rows) == 1 and self._rows[0][2].usage == tally.usage
 
     def print(self, screen: Console) -> None:
         """Write the table."""
@@ -68,19 +67,13 @@ class Rows:
         dim, bold, cyan = Style(dim=True), Style(bold=True), Style(color="cyan")
         most = max(self._weights, default=0)
         wide = width >= _WIDE and len(self._rows) > 1 and most > 0
-        figures = [
-            [*_COLUMNS, _COST],
-            *([*_figures(usage), cost] for _, _, usage, cost in self._rows),
-            *([*_figures(usage), cost] for _, usage, cost in self._totals),
-        ]
-        if not any(row[-1] for row in figures[1:]):
-            figures = [row[:-1] for row in figures]
+        figures = [list(_COLUMNS), *(_figures(tally) for _, _, tally in self._rows)]
+        figures += [_figures(tally) for _, tally in self._totals]
         sizes = [max(map(len, column)) + _GAP for column in zip(*figures, strict=True)]
         numbers = max((cell_len(number) + _GAP for number, *_ in self._rows if number), default=0)
         room = width - numbers - (_GAP + _BAR if wide else 0)
         left_out = 0
-        kept = 2 if len(sizes) > len(_COLUMNS) else 1
-        while room - sum(sizes[left_out:]) < _LEAST and left_out < len(sizes) - kept:
+        while room - sum(sizes[left_out:]) < _LEAST and left_out < len(sizes) - 2:
             left_out += 1
         fill = max(_LEAST, room - sum(sizes[left_out:]))
 
@@ -102,7 +95,7 @@ class Rows:
             yield from line(number, text, next(rows), None, _bar(weight, most) if wide else "")
         if self._rows and self._totals:
             yield Segment.line()
-        for label, _, _ in self._totals:
+        for label, _ in self._totals:
             yield from line("", _cut(label, fill), next(rows), bold)
 
 
@@ -145,12 +138,11 @@ def _cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
-def _figures(usage: TokenUsage | None) -> list[str]:
-    """Five figures of a row, `-` for an unknown one."""
-    from renderers.facts import format_count
-
-    counts = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total] if usage else [None] * 5
-    return ["-" if count is None else format_count(count) for count in counts]
+def _figures(tally: Tally) -> list[str]:
+    """The figures of a row, `-` for an unknown one."""
+    usage = tally.usage or TokenUsage()
+    counts = usage.input, usage.cache_read, usage.cache_write, usage.output, usage.total
+    return [*("-" if count is None else format_count(count) for count in counts), cost_cell(tally)]
 
 
 def _bar(weight: float, most: float) -> str:

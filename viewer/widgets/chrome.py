@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.screen import Screen
+from textual.style import Style
 from textual.widget import Widget
 
 from viewer.screens.config_keys import Keyed, effective, key_name
@@ -20,8 +20,6 @@ _GAP = 3
 _APART = 2
 """Blank cells between the ends of a line, at least."""
 _DOT = " · "
-Piece = tuple[str, str, str]
-"""A text of a line, with its style and the action of the screen that a click on it runs."""
 FooterItem = tuple[Key, ...]
 """An item of a footer: a key, or two that belong together."""
 
@@ -80,23 +78,9 @@ def fitting_facts(left: Content, right: Content, width: int) -> tuple[Content, C
 
 
 class ActionLine(Widget):
-    """A line whose words do something when they are clicked."""
+    """A line whose words do something when they are clicked: those that are `clickable`."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._shown: list[tuple[int, int, str]] = []
-
-    def assemble(self, pieces: Iterable[Piece]) -> Content:
-        """Put texts side by side."""
-        self._shown, at = [], 0
-        parts: list[tuple[str, str]] = []
-        for text, style, action in pieces:
-            parts.append((text, style))
-            end = at + cell_len(text)
-            if action:
-                self._shown.append((at, end, action))
-            at = end
-        return Content.assemble(*parts)
+    auto_links: Reactive[bool] = Reactive(False)  # they do not look like links
 
     @property
     def acts(self) -> Widget:
@@ -105,14 +89,14 @@ class ActionLine(Widget):
 
     async def on_click(self, event: Click) -> None:
         """Do what the words under the pointer do."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return
-        for start, end, action in self._shown:
-            if start <= offset.x < end:
-                event.stop()
-                await self.acts.run_action(action)
-                return
+        if action := event.style.meta.get("@click"):
+            event.prevent_default().stop()
+            await self.acts.run_action(action)
+
+
+def clickable(words: str, style: str, action: str) -> Content:
+    """Return words that run an action of whoever acts when they are clicked."""
+    return Content.styled(words, style).stylize(Style.from_meta({"@click": action}))
 
 
 class KeyFooter(ActionLine):
@@ -139,10 +123,7 @@ class KeyFooter(ActionLine):
     def render(self) -> Content:
         """Draw as many keys as fit."""
         items = footer_items(effective(acting(self.screen)[1], getattr(self.app, "keymap", {})), self.also)
-        pieces: list[Piece] = []
-        for item in fitting(items, self.content_size.width):
-            pieces += [(" " * _GAP, "", "")] * bool(pieces) + item_pieces(item)
-        return self.assemble(pieces)
+        return Content(" " * _GAP).join(map(item_words, fitting(items, self.content_size.width)))
 
 
 def acting(screen: Screen[Any]) -> tuple[Widget, str]:
@@ -167,12 +148,11 @@ class FacetLine(ActionLine):
 
     def render(self) -> Content:
         """Draw them with dots between."""
-        parts: list[Piece] = []
-        for facet, words, narrows in self.pieces:
-            if parts:
-                parts.append((_DOT, "$text-muted", ""))
-            parts.append((words, "$accent" if narrows else "$text-muted", f"narrow({facet!r})"))
-        return self.assemble(parts)
+        parts = (
+            clickable(words, "$accent" if narrows else "$text-muted", f"narrow({facet!r})")
+            for facet, words, narrows in self.pieces
+        )
+        return Content.styled(_DOT, "$text-muted").join(parts)
 
 
 def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[FooterItem]:
@@ -188,21 +168,16 @@ def footer_items(keys: Iterable[Key], also: Collection[str] = ()) -> list[Footer
     return items
 
 
-def item_pieces(item: FooterItem) -> list[Piece]:
-    """Return the texts of an item, the last of them its label."""
-    names = [(f"{key_name(key.keys[0], short=True)} ", "bold $accent", key.call) for key in item]
-    return [*names, (item[0].pair or item[0].label, "$text-muted", item[-1].call)]
-
-
-def item_width(item: FooterItem) -> int:
-    """Return the cells that an item fills."""
-    return sum(cell_len(text) for text, _, _ in item_pieces(item))
+def item_words(item: FooterItem) -> Content:
+    """Return the words of an item."""
+    keys = [clickable(f"{key_name(key.keys[0], short=True)} ", "bold $accent", key.call) for key in item]
+    return Content("").join([*keys, clickable(item[0].pair or item[0].label, "$text-muted", item[-1].call)])
 
 
 def fitting(items: list[FooterItem], width: int) -> list[FooterItem]:
     """The items that fit side by side, the help item always among them."""
     kept = list(items)
-    while kept and sum(item_width(item) + _GAP for item in kept) - _GAP > width:
+    while kept and sum(item_words(item).cell_length + _GAP for item in kept) - _GAP > width:
         # The last one of those that matter least; the key that shows all keys goes last of all.
         kept.remove(max(reversed(kept), key=lambda item: (item[0].call != "app.help", item[0].footer)))
     return kept

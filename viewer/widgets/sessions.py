@@ -1,28 +1,47 @@
-"""The list of sessions: its columns and orders, its rows (filtered, grouped and in order), and the widget that draws
-what one sees of them: ten thousand sessions cost what a screenful costs.
+"""The list of sessions: its columns and orders, its rows (filtered, grouped and in order), its facets, the widget that
+draws what one sees of it, so that ten thousand sessions cost what a screenful costs, and the preview of one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 
-from renderers.facts import cost_fact, format_age, format_count, project_name
+from renderers.facts import (
+    cost_fact,
+    format_age,
+    format_count,
+    format_size,
+    local_time,
+    plural,
+    project_name,
+    short_model,
+)
+from schemas.clean import one_line
+from schemas.figures import format_cost
+from schemas.values import dict_of
 from viewer.index.library import in_directory, uncollected
 from viewer.index.matching import search_key
+from viewer.output import short_path
+from viewer.usage.costs import NO_COSTS, Costs
 from viewer.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from schemas.costs.responses import Tally
+    from schemas.usage import TokenUsage
     from viewer.index.summary import Summary
 
 _TITLE = 8
@@ -71,13 +90,7 @@ COLUMNS = (
     Column("agent", 8, 34, "", lambda s, now, cost: s.provider),
     Column("age", 5, 24, NEWEST, lambda s, now, cost: format_age(now - s.when)),
     Column("exch.", 6, 58, "length", lambda s, now, cost: format_count(s.exchanges) if s.read else ""),
-    Column(
-        "tokens",
-        7,
-        44,
-        "tokens",
-        lambda s, now, cost: format_count(s.usage.total if s.usage else None) if s.read else "",
-    ),
+    Column("tokens", 7, 44, "tokens", lambda s, now, cost: format_count(s.usage and s.usage.total) if s.read else ""),
     # None is to be worked out.
     Column("cost", 8, 84, "cost", lambda s, now, cost: "" if cost is None else cost_fact(cost) or "?"),
 )
@@ -195,16 +208,9 @@ class Shelf:
         key = summary.file
         text = self._texts.get(key)
         if text is None:
-            parts = (
-                summary.title,
-                summary.workspace_root,
-                summary.provider,
-                summary.branch,
-                summary.id,
-                *summary.models,
-            )
-            text = search_key("\n".join([*(p for p in parts if p), summary.first_prompt, summary.last_prompt]))
-            self._texts[key] = text
+            names = summary.workspace_root, summary.provider, summary.branch, summary.id, *summary.models
+            texts = summary.title, summary.first_prompt, summary.last_prompt
+            text = self._texts[key] = search_key("\n".join(filter(None, (*names, *texts))))
         return all(word in text for word in words)
 
 
@@ -264,24 +270,150 @@ def _grouped(family: list[tuple[Summary, int]], directory: Path, now: float, her
             yield from rows
 
 
+_DAYS = {"today": (0, "today"), "yesterday": (1, "yesterday"), "7d": (6, "last 7 days"), "30d": (29, "last 30 days")}
+"""The days from which on, as a search is told them: how long ago each is, and the heading under which they begin."""
+
+
 class Days:
     """The headings under which sessions stand by their age: calendar days, as people count them."""
 
     def __init__(self, now: float) -> None:
         midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
-        names = ((0, "today"), (1, "yesterday"), (6, "last 7 days"), (29, "last 30 days"))
-        self._starts = [((midnight - timedelta(days=days)).timestamp(), name) for days, name in names]
-
-    def start(self, heading: str) -> float:
-        """The time at which the days of a heading begin."""
-        return next(start for start, name in self._starts if name == heading)
+        self.starts = {key: (midnight - timedelta(days=days)).timestamp() for key, (days, _) in _DAYS.items()}
+        """The time at which each day of `_DAYS` begins."""
 
     def group(self, when: float) -> str:
         """The heading for a session of that time."""
-        for start, name in self._starts:
+        for key, start in self.starts.items():
             if when >= start:
-                return name
+                return _DAYS[key][1]
         return "earlier"
+
+
+Value = str | int | float | bool
+_COSTS = (0.1, 1.0, 10.0)
+_project = lru_cache(4096)(project_name)
+
+
+class Facets(NamedTuple):
+    """The values that a list is narrowed by; a facet with its empty value narrows nothing."""
+
+    agent: str = ""
+    project: str = ""
+    """Its name."""
+    since: str = ""
+    """A key of `_DAYS`."""
+    live: bool = False
+    """Only what is being written."""
+    failed: bool = False
+    """Only sessions whose last exchange ended in an error or was interrupted."""
+    cost: float = 0.0
+    """US dollars, at least."""
+
+    @classmethod
+    def from_json(cls, kept: object) -> Facets:
+        """Facets as `_asdict` gave them; what is none is left out."""
+        empty = cls()._asdict()
+        return cls(**{k: v for k, v in dict_of(kept).items() if k in empty and type(v) is type(empty[k])})
+
+    def toggled(self, facet: str, value: Value) -> Facets:
+        """Narrowed by a value; no more if it was."""
+        changes: dict[str, Any] = {facet: Facets._field_defaults[facet] if getattr(self, facet) == value else value}
+        return self._replace(**changes)
+
+    def only(self, facets: Iterable[str]) -> Facets:
+        """Some of them, the others empty."""
+        return Facets()._replace(**{facet: getattr(self, facet) for facet in facets})
+
+    def query(self) -> str:
+        """The same in the language of searches (viewer/index/query.py), as far as that knows them."""
+        values = (("agent", self.agent), ("project", self.project), ("since", self.since))
+        return " ".join(f'{facet}:"{value}"' for facet, value in values if value)
+
+    def labels(self) -> list[tuple[str, str, bool]]:
+        """Facet, words and whether it narrows: agent and date always, the others where they do."""
+        facets = self._asdict().items()
+        pieces = [(f, label(f, value), bool(value)) for f, value in facets if value or f in ("agent", "since")]
+        return [(f, f"in {words}" if f == "project" else words, narrows) for f, words, narrows in pieces]
+
+
+def label(facet: str, value: Value) -> str:
+    """A facet's value in words."""
+    if facet == "since":
+        return "since yesterday" if value == "yesterday" else _DAYS.get(str(value), (0, "any time"))[1]
+    if facet == "cost":
+        return f"{format_cost(float(value))} and more"
+    if facet == "agent":
+        return str(value or "agent all")
+    return facet if value is True else str(value)
+
+
+class Choice(NamedTuple):
+    """Something to narrow a list by, or an order for it."""
+
+    facet: str
+    value: Value
+    label: str
+    sessions: int | None = None
+    """How many sessions it would leave, where the other facets are as they are."""
+
+
+def _values(now: float, cost_of: CostOf) -> dict[str, Callable[[Summary], Collection[Value]]]:
+    """Return by facet what a session has of it: it passes where the wanted value is among these."""
+    starts = Days(now).starts
+
+    def costs(summary: Summary) -> list[Value]:
+        tally = cost_of(summary)
+        cost = 0.0 if tally is None or tally.cost is None else tally.cost
+        return [least for least in _COSTS if cost >= least]
+
+    return {
+        "agent": lambda s: (s.provider,),
+        "project": lambda s: (_project(s.workspace_root),),
+        "since": lambda s: [key for key, start in starts.items() if s.when >= start],
+        "live": lambda s: (s.live,),
+        "failed": lambda s: (bool(s.failure) and not s.live,),
+        "cost": costs,
+    }
+
+
+def passing(facets: Facets, now: float, cost_of: CostOf) -> dict[str, Callable[[Summary], bool]]:
+    """Return for each facet that narrows a test that tells whether a session passes it."""
+    values = _values(now, cost_of)
+    return {
+        facet: lambda s, wanted=wanted, has=values[facet]: wanted in has(s)  # type: ignore[misc]
+        for facet, wanted in facets._asdict().items()
+        if wanted
+    }
+
+
+def choices(
+    sessions: Iterable[Summary], facets: Facets, now: float, cost_of: CostOf, only: Collection[str] = Facets._fields
+) -> list[Choice]:
+    """The values that sessions have, facet by facet, with the numbers of sessions that each would leave."""
+    values, wanted = _values(now, cost_of), passing(facets, now, cost_of)
+    fitting = list(sessions)
+    others: dict[str, list[Summary]] = {facet: [] for facet in only}
+    """Of each facet the sessions that miss it, and no other."""
+    if wanted:
+        tried = [(s, [facet for facet, test in wanted.items() if not test(s)]) for s in fitting]
+        fitting = [session for session, missed in tried if not missed]
+        for session, missed in tried:
+            if len(missed) == 1 and missed[0] in others:
+                others[missed[0]].append(session)
+    counts = {facet: Counter(chain.from_iterable(map(values[facet], [*fitting, *others[facet]]))) for facet in only}
+    order: dict[str, Collection[Value]] = {"since": _DAYS, "cost": _COSTS, "live": (True,), "failed": (True,)}
+    return [
+        Choice(facet, value, label(facet, value), count[value])
+        for facet, count in counts.items()
+        for value in order.get(facet) or _most_first(count, getattr(facets, facet))
+    ]
+
+
+def _most_first(count: Counter[Value], chosen: Value) -> list[Value]:
+    """The values that are not empty; what is chosen is among them, so that it can be taken back."""
+    found = [value for value, _ in count.most_common() if value]
+    return found if chosen in found or not chosen else [*found, chosen]
 
 
 class SessionList(RowList):
@@ -431,3 +563,71 @@ def _mark(summary: Summary, styles: dict[str, Style]) -> Segment:
     if summary.live:
         return Segment("●", styles["good"])
     return Segment("!" if summary.failure else " ", styles["warn"])
+
+
+_PROMPT_CHARS = 600
+
+
+def preview(summary: Summary, costs: Costs = NO_COSTS) -> Content:
+    """The preview of a session: what was asked first, what was asked last, what was answered, what it took. `costs`:
+    without and with its subagents, as far as they are known.
+    """
+    dim = "$text-muted"
+    pieces: list[Content] = [Content.styled(summary.shown_title, "bold"), Content("\n")]
+    if not summary.read:
+        return Content("").join([*pieces, Content.styled(f"{summary.provider}\n{short_path(summary.path)}", dim)])
+    models = ", ".join(filter(None, map(short_model, summary.models)))
+    facts = [summary.provider, models, plural(summary.exchanges, "exchange")]
+    pieces.append(Content.styled(" · ".join(filter(None, facts)), dim))
+    where = short_path(one_line(summary.workspace_root, 4096)) if summary.workspace_root else ""
+    if summary.branch:
+        where += f" on {summary.branch}"
+    pieces.append(Content.styled(f"\n{where}" if where else "", dim))
+    pieces.append(Content.styled(f"\n{_times(summary)}", dim))
+    if summary.failure and not summary.live:
+        ended = "was interrupted" if summary.failure == "interrupted" else "ended in an error"
+        pieces.append(Content.styled(f"\n! its last exchange {ended}", "$warning"))
+    for label, text in _words(summary):
+        pieces += [Content.styled(f"\n\n{label}\n", "$accent"), Content(text)]
+    pieces += [Content.styled("\n\ntokens\n", "$accent"), *_tokens(summary, costs)]
+    lines = sum(map(len, summary.unreadable.values()))
+    if lines:
+        pieces.append(Content.styled(f"\n{plural(lines, 'line')} could not be read", "$warning"))
+    pieces.append(Content.styled(f"\n\n{format_size(summary.size)} · {summary.id}", dim))
+    return Content("").join(pieces)
+
+
+def _times(summary: Summary) -> str:
+    ended = summary.when
+    if summary.created is None:
+        return local_time(ended, date=True)
+    begun = local_time(summary.created, date=True)
+    last = local_time(ended, date=True)
+    return f"{begun} – {last[11:] if last[:10] == begun[:10] else last}"
+
+
+def _words(summary: Summary) -> list[tuple[str, str]]:
+    last = summary.last_prompt if summary.last_prompt != summary.first_prompt else ""
+    words = ("first prompt", summary.first_prompt), ("last prompt", last), ("last answer", summary.last_text)
+    return [(label, text[:_PROMPT_CHARS]) for label, text in words if text]
+
+
+def _tokens(summary: Summary, costs: Costs) -> list[Content]:
+    own, everything = summary.usage, summary.usage_with_subagents
+    cost, whole_cost = map(cost_fact, costs)
+    if own is None or own.total is None:
+        return [Content.styled("unknown", "$text-muted")]
+    pieces = [
+        Content(" · ".join(filter(None, (format_count(own.total), cost if own.total else "")))),
+        Content.styled(f"\n{_parts(own)}", "$text-muted"),
+    ]
+    if summary.subagents and everything is not None and everything.total != own.total:
+        with_them = f"{format_count(everything.total)} with {plural(summary.subagents, 'subagent')}"
+        pieces.append(Content.styled("\n" + " · ".join(filter(None, (with_them, whole_cost))), "$text-muted"))
+    return pieces
+
+
+def _parts(usage: TokenUsage) -> str:
+    figures = {"in": usage.input, "cache read": usage.cache_read, "write": usage.cache_write, "out": usage.output}
+    said = (f"{name} {format_count(count)}" for name, count in figures.items() if count is not None)
+    return " · ".join(one.replace(" ", "\u00a0") for one in said)  # a line may end between figures, not within one

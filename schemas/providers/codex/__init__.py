@@ -135,9 +135,9 @@ class Codex(Lines):
 
     @cached_property
     def type(self) -> Callable[[Data], str]:
-        from schemas.providers.codex.items import type_of
+        from schemas.providers.codex.items import hidden_as
 
-        return type_of
+        return hidden_as
 
     def name_of(self, record: Data) -> str:
         """Return no id: ids repeat in rollouts, and only the place of a record is its own."""

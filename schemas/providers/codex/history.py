@@ -144,12 +144,10 @@ class Spent:
         """The last response of the turn that was counted by a difference, and how many were."""
         self._total: TokenUsage | None = None
         self._said: object = None
-        """The running total, where it was needed, and the object that said it."""
         self._tokens = 0
-        """All tokens in it, as that object counts them."""
+        """The running total, the object that said it, and all tokens in it, as that counts them."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
-        self._responses: set[int] = set()
 
     def begin_file(self) -> None:
         """Other running totals follow."""
@@ -159,12 +157,6 @@ class Spent:
         """A turn begins, or goes on; it may have no name."""
         if not turn or turn != self.turn:
             self.turn, self._counted, self._number = turn, "", 0 if turn else self._number
-
-    def is_new(self, response: str) -> bool:
-        """Return whether a response was not told exactly before."""
-        known = bool(response) and hash(response) in self._responses
-        self._responses.add(hash(response))
-        return not known
 
     def _name(self, source: str) -> str:
         """A name for the next response, the same in a copy where its turn has a UUID, or where no turn has a name."""
@@ -176,13 +168,13 @@ class Spent:
         said = info.get("total_token_usage")
         if said is not None and said == self._said:
             return None  # as with every refresh of the screen
-        exact = bool(self.turn) and hash(self.turn) in self._exact
-        tokens = as_count(dict_of(said).get("total_tokens"))
-        if exact and tokens is not None:
-            self._total, self._said, self._tokens = None, said, tokens
+        total, tokens = usage_in(said), as_count(dict_of(said).get("total_tokens")) or 0
+        before, known = self._total, self._tokens
+        if total is not None:
+            self._total, self._said, self._tokens = total, said, tokens
+        if self.turn and hash(self.turn) in self._exact:
             return None
-        total, before = usage_in(said), self._total or usage_in(self._said)
-        if total is not None and before is not None and (tokens or 0) >= self._tokens:
+        if total is not None and before is not None and tokens >= known:
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -191,9 +183,7 @@ class Spent:
             else:
                 # Without a running total only equal neighbours can be told for repeats.
                 step, self._last = None if step == self._last else step, step
-        if total is not None:
-            self._total, self._said, self._tokens = total, said, tokens or 0
-        if exact or step is None or not any(step):
+        if step is None or not any(step):
             return None
         name = self._name(source)
         if copied and not UUID.search(name):
@@ -226,8 +216,6 @@ class Rollout(History):
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
         self._model, self._goal = "", ("", "")
-        self._place = "", ""
-        """The model and the directory that were told last."""
         self._uses: dict[int, int] = {}
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
@@ -286,7 +274,7 @@ class Rollout(History):
         return name == self.session.id
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Tell whose a record is; a response that was counted is left out."""
+        """Tell whose a record is."""
         value, owner = record[3], self._owner
         if owner is not None and not self._foreign:
             before = self.copied
@@ -298,9 +286,7 @@ class Rollout(History):
                 self._forget()
             if owner.settled:
                 self._owner = None
-        if value.get("type") != "token_usage_record":
-            return True
-        return self._spent.is_new(text_of(dict_of(value.get("payload")).get("response_id")))
+        return True
 
     def own(self, row: int, kind: int) -> None:
         self._row = row
@@ -313,27 +299,24 @@ class Rollout(History):
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
         meta = header.meta or {}
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
-            self._headed, self._place = True, ("", "")
+            self._headed = True
             if not self._meta:
                 self.begin(meta).look(record[3], None)
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
                 yield record, number, header
-                return
         elif meta.get("id") == self._meta.get("id"):  # resumed by a newer build
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
-        yield record, number, Skip("session_meta")
 
     def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._spent.begin_turn(setting.turn)
         changed = bool(setting.model) and self._model not in ("", setting.model)
         self._model = setting.model or self._model
-        if (place := (self._model, setting.cwd)) != self._place:
-            self._place, root = place, "" if self.session.workspace_root else setting.cwd
-            yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
-        if changed or setting.record:
-            yield record, number, setting if changed else Skip(setting.record)
+        root = "" if self.session.workspace_root else setting.cwd
+        yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
+        if changed:
+            yield record, number, setting
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
         """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
@@ -341,11 +324,12 @@ class Rollout(History):
         """
         if say.role == "goal":
             goal, self._goal = self._goal, (say.text, say.label)
-            yield record, number, Skip("thread_goal_updated") if goal == self._goal else as_word(say, Say)
+            if goal != self._goal:
+                yield record, number, as_word(say, Say)
         elif say.role == "mute":
             answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
-            mute = self._in_turn and self._prompted and not answered
-            yield record, number, as_word(say, Say) if mute else Skip("task_complete")
+            if self._in_turn and self._prompted and not answered:
+                yield record, number, as_word(say, Say)
         else:
             say.row = self._row if self._row == self._instructed else -1
             yield record, number, say
@@ -356,12 +340,10 @@ class Rollout(History):
             seconds = border.seconds if self._in_turn else None
             yield record, number, Turn(begins=False, seconds=seconds, failed=border.failed)
             self._in_turn = self._prompted = False
-            return
-        if not (self._in_turn and border.how and border.how == self._spent.turn):
+        elif not (self._in_turn and border.how and border.how == self._spent.turn):
             self._spent.begin_turn(border.how)
             self._in_turn, self._prompted, self._bare = True, False, -1
             self._texts.clear()
-        yield record, number, Skip("task_started")
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
         texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
@@ -493,13 +475,11 @@ class Rollout(History):
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
     def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))
-        yield record, number, count or Skip("token_count")
+        if count := self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied)):
+            yield record, number, count
         yield record, number, item
 
     def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
-        if not self.copied and item.thread not in (None, self.session.id):
-            yield record, number, Skip("token_usage_record")
-        else:
+        if self.copied or item.thread in (None, self.session.id):
             count = self._spent.response(item.usage, item.id, item.turn, self.copied or self.session.id)
             yield record, number, count

@@ -64,8 +64,6 @@ class Setting(Say):
     cwd: str = ""
     turn: str = ""
     """The turn, where it names that."""
-    record: str = ""
-    """The type of the record, where it holds nothing else."""
 
 
 @dataclass(slots=True)
@@ -132,8 +130,13 @@ def type_of(record: Data) -> str:
     return f"{kind} {sub}".strip() or "(no type)"
 
 
+def hidden_as(record: Data) -> str:
+    """The type under which a record that holds nothing is counted: an item's or event's own."""
+    return type_of(record).removeprefix("response_item ").removeprefix("event_msg ")
+
+
 def _hidden(payload: Data) -> Items:
-    return [Skip(text_of(payload.get("type")))]
+    return ()
 
 
 _CWD = re.compile(r"\s*<environment_context>.*?(?:<cwd>|Current working directory: )([^<\n]*)", re.DOTALL)
@@ -151,6 +154,7 @@ def _bare(record: Data) -> Items:
         yield from _ITEMS[kind](record)
     elif is_old_header(record):
         yield Header(Kind.NOTE, meta=record)
+        yield Skip("session_meta")
     else:
         yield Say(Kind.UNKNOWN, label=kind or "(no type)")
 
@@ -161,12 +165,12 @@ def _header(meta: Data) -> Items:
     return [Header(Kind.NOTE, text, "The beginning is missing", meta=meta)]
 
 
-def _setting(settings: Data, record: str) -> Items:
+def _setting(settings: Data) -> Items:
     model = text_of(settings.get("model"))
     effort = text_of(settings.get("effort")) or text_of(settings.get("reasoning_effort"))
     label = f"Model: {model} ({effort})" if effort else f"Model: {model}"
     cwd, turn = local_path(text_of(settings.get("cwd"))), text_of(settings.get("turn_id"))
-    return [Setting(_NOTE, label=label, model=model, cwd=cwd, turn=turn, record=record)]
+    return [Setting(_NOTE, label=label, model=model, cwd=cwd, turn=turn)]
 
 
 def _compacted(payload: Data) -> Items:
@@ -183,7 +187,7 @@ def _compacted(payload: Data) -> Items:
 
 def _response(payload: Data) -> Items:
     if (usage := usage_in(payload.get("usage"))) is None:
-        return [Skip("token_usage_record")]
+        return []
     return [
         Response(usage, text_of(payload.get("response_id")), text_of(payload.get("turn_id")), payload.get("thread_id"))
     ]
@@ -448,10 +452,9 @@ def _ended(payload: Data, *, stopped: bool = False) -> Items:
         yield Twin(Kind.INTERRUPT, label=label, source=EVENT)
     elif error:
         yield from _error(dict_of(error) or {"message": error}, COMPLETED)
-    else:
-        mute = "last_agent_message" in payload and not payload["last_agent_message"]
+    elif "last_agent_message" in payload and not payload["last_agent_message"]:
         # Of a turn that failed, versions until 0.142 tell nothing else.
-        yield Held(_NOTE, label="Ended without an answer", role="mute") if mute else Skip("task_complete")
+        yield Held(_NOTE, label="Ended without an answer", role="mute")
     yield Border(False, spent / 1000 if spent is not None and spent > 0 else None, stopped or None)
 
 
@@ -568,17 +571,15 @@ _EVENTS: dict[str, Reader] = {
         lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
     }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),
-    "token_count": lambda event: [Round(info) if type(info := event.get("info")) is dict else Skip("token_count")],
+    "token_count": lambda event: [Round(info)] if type(info := event.get("info")) is dict else [],
     "turn_aborted": lambda event: _ended(event, stopped=True),
     "context_compacted": lambda event: [Twin(Kind.COMPACTION, source=EVENT)],
-    "thread_settings_applied": lambda e: _setting(dict_of(e.get("thread_settings")), "thread_settings_applied"),
-    "thread_name_updated": lambda event: [
-        Title(text_of(event.get("thread_name")), 2, of=event.get("thread_id")), Skip("thread_name_updated"),
-    ],
+    "thread_settings_applied": lambda event: _setting(dict_of(event.get("thread_settings"))),
+    "thread_name_updated": lambda event: [Title(text_of(event.get("thread_name")), 2, of=event.get("thread_id"))],
 }  # fmt: skip
 _LINES: dict[str, Reader] = {
     "session_meta": _header,
-    "turn_context": lambda payload: _setting(payload, "turn_context"),
+    "turn_context": _setting,
     "compacted": _compacted,
     "token_usage_record": _response,
     "inter_agent_communication": _mail,

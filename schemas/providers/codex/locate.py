@@ -168,9 +168,8 @@ def _is_bare_item(record: dict[str, Any]) -> bool:
     return record.get("type") == "function_call" and is_call
 
 
-def first_meta(line: bytes) -> dict[str, Any]:
-    """The session's header in a file's first line; empty if the line is something else."""
-    record = read_record(line) if line else {}
+def meta_of(record: Data) -> Data:
+    """The session's header in a file's first record; empty if that is something else."""
     if record.get("type") == "session_meta":
         return dict_of(record.get("payload"))
     return record if is_old_header(record) and "instructions" in record else {}
@@ -197,7 +196,7 @@ def _look(path: Path, stat: os.stat_result) -> Found | None:
             data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _LARGEST and (more := file.read(1 << 20)):
             data += more
-    meta = first_meta(data.partition(b"\n")[0])
+    meta = meta_of(read_record(data.partition(b"\n")[0]))
     if not (name := text_of(meta.get("id"))):
         is_document = path.suffix == ".json"
         data = path.read_bytes() if is_document else data

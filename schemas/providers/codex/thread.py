@@ -17,7 +17,7 @@ from schemas import zst
 from schemas.provider import Reading
 from schemas.providers.codex import locate
 from schemas.providers.codex.history import Rollout
-from schemas.providers.codex.locate import file_id, first_meta, is_typescript, rollouts_near, turns_of
+from schemas.providers.codex.locate import file_id, is_typescript, meta_of, rollouts_near, turns_of
 from schemas.providers.kit.reader import Reader
 from schemas.providers.kit.words import Data
 from schemas.reading import DocumentReading, LinesReading, open_file
@@ -79,7 +79,7 @@ class ThreadReading(LinesReading):
             store = _open_store(path)
         except OSError:
             return None
-        return Part(path, store, first_meta(store.first_line()))
+        return Part(path, store, meta_of(read_record(store.first_line())))
 
     def _add(self, part: Part, parts: list[Part]) -> None:
         part.number = len(self.session.stores)
@@ -185,16 +185,15 @@ class ThreadReading(LinesReading):
 def open_thread(make: Callable[[Path, str], Reader], path: Path, start: int = 0) -> Reading:
     """Begin to read a rollout; `make` makes a reader for its path and id. Raises OSError."""
     store = _open_store(path)
-    line = store.first_line()
     # A document of the TypeScript program is its first line, or begins with what is no record.
-    record = read_record(line)
+    record = read_record(store.first_line())
     if not record and path.suffix == ".json":
         record = read_record(store.read(0, store.stat().st_size))
     if is_typescript(record):
         store.close()
         name = text_of(dict_of(record["session"]).get("id")) or file_id(path)
         return DocumentReading(path, lambda: make(path, name), _items, is_typescript)
-    meta = first_meta(line)
+    meta = meta_of(record)
     reading = ThreadReading(store, make(path, file_id(path)), start, Part(path, store, meta))
     owner = reading.history.begin(meta)
     if owner.source and not meta.get("history_base") and "subagent_history_start_ordinal" not in meta:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemas.clean import as_json, one_line
-from schemas.folders import bytes_in, entries_of, matching, state_of
+from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import Flag, Kind, Lack
 from schemas.provider import HEAD_BYTES, Environment, Format, Head, Location, Problem, Reading, SessionFile, moved_home
 from schemas.providers.cursor import store
@@ -28,7 +28,7 @@ from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
-from schemas.records import JsonLines, Record, read_record
+from schemas.records import JsonLines, Record
 from schemas.values import dict_of, list_of, number, text_of, texts_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _TRANSCRIPTS = "agent-transcripts"
 _ENDINGS = (".jsonl", ".txt")
-_MOST_META = 1 << 20
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
@@ -53,8 +52,6 @@ _THOUGHTS = frozenset({"reasoning", "thinking"})
 _SEALED = frozenset({"redacted-reasoning", "redacted"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
 _USES = frozenset({"tool-call", "tool_use"})
-_SAYING = {"message", "content"}
-_IDS = ("toolCallId", "tool_use_id", "id")
 
 
 class Reply(Answer):
@@ -149,7 +146,7 @@ class Cursor(Tools, Lines):
         for path, stat in matching(location.path / "chats", "*/*/store.db", problems):
             chat = os.path.dirname(path)
             name = os.path.basename(chat)
-            if read_meta(chat).get("isSubagent") is True:
+            if object_in(Path(chat, "meta.json")).get("isSubagent") is True:
                 hidden.add(name)
             elif stat.st_size:  # else it was begun, but nothing was written yet
                 states = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
@@ -182,7 +179,8 @@ class Cursor(Tools, Lines):
 
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: lines as they come; a store or a text whole, and whole again when it was written."""
-        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.providers.kit.files import Found
+        from schemas.providers.kit.gathered import Gathered
         from schemas.reading import open_file
         from schemas.sqlite import MAGIC, log_of, read_database
 
@@ -191,7 +189,7 @@ class Cursor(Tools, Lines):
             return Found(store.text_records(data), len(data))
 
         def blobs() -> Found:
-            beside = read_meta(path.parent)
+            beside = object_in(path.with_name("meta.json"))
             return Found(read_database(path, lambda database: list(store.read_store(database, beside))), 0)
 
         file = open_file(path)
@@ -213,7 +211,11 @@ class Cursor(Tools, Lines):
             yield from ends if len(ends) > 1 else [*ends, Skip("turn_ended")]
         elif role == "system" and ours:
             yield Skip("system prompt")
-        elif role not in ("user", "assistant", "tool") or not isinstance(message, dict) or not record.keys() & _SAYING:
+        elif (
+            role not in ("user", "assistant", "tool")
+            or not isinstance(message, dict)
+            or not record.keys() & {"message", "content"}
+        ):
             yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
         else:
             facts, parts = dict_of(ours), parts_of(message.get("content"))
@@ -243,9 +245,7 @@ class Cursor(Tools, Lines):
             paths = map(path_in, reversed(texts_of(ours.get("workspaces"))))
             named = text_of(dict_of(ours["beside"]).get("cwd"))
             return Fact(workspace_root=named or next(filter(None, paths), ""))
-        if record.get("role") != "user":
-            return Fact(workspace_root="")
-        parts = parts_of(dict_of(message).get("content"))
+        parts = parts_of(dict_of(message).get("content")) if record.get("role") == "user" else []
         return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
@@ -257,7 +257,7 @@ class Cursor(Tools, Lines):
         root, name = root_of(session.path), escape(session.id)
         all_ = _transcripts(root, name, []) if root is not None and name else ()  # perhaps under several projects
         found = [Path(path) for _, path in sorted(((stat.st_mtime_ns, path) for _, path, stat in all_), reverse=True)]
-        mine = [session.path] if session.path.name != "store.db" else found[:1]
+        mine = [] if session.path.name == "store.db" else [session.path]
         transcripts = [*mine, *(path for path in found if path not in mine)]
         if not session.workspace_root:
             yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
@@ -292,11 +292,6 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
                 yield stem, path, stat
 
 
-def read_meta(chat: str | Path) -> dict[str, Any]:
-    """The `meta.json` in a chat's folder; empty where there is none."""
-    return read_record(bytes_in(Path(chat, "meta.json"), _MOST_META))
-
-
 def root_of(path: Path) -> Path | None:
     """The Cursor folder in whose `chats` or `projects` a file lies."""
     parents = path.absolute().parents
@@ -320,7 +315,7 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
     if path.name == "store.db":
         workspace = path.absolute().parents[1]
         for entry in entries_of(workspace, []):
-            known = text_of(read_meta(entry.path).get("cwd"))
+            known = text_of(object_in(Path(entry.path, "meta.json")).get("cwd"))
             if md5(known.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == workspace.name:
                 return known
     parents = (parent for one in transcripts for parent in one.absolute().parents)
@@ -426,7 +421,13 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
         answer = answer_of(given["result"]) if "result" in given else None
         yield call_of(given.get("toolName", given.get("name")), _id_of(given), asked, answer, model)
     elif kind in _RESULTS:
-        yield _reply(given, options(record).get("highLevelToolCallResult"))
+        # `result`, or the newer `output`; images lie beside it as content parts.
+        told = next((given[key] for key in ("result", "output", "content") if given.get(key) is not None), "")
+        known = options(record).get("highLevelToolCallResult")
+        answer = answer_of(told, known, use_id=_id_of(given), failed=is_error(given))
+        more = answer_of(list_of(given.get("experimental_content")))
+        answer.text, answer.images = answer.text or more.text, [*answer.images, *more.images]
+        yield as_word(answer, Reply)
     elif kind == "turn_ended":
         yield from _end(given)
     elif is_image(given):
@@ -436,16 +437,7 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
 
 
 def _id_of(part: Data) -> str:
-    return next((name for key in _IDS if (name := text_of(part.get(key)))), "")
-
-
-def _reply(part: Data, beside: object) -> Item:
-    """A result: `result`, or the newer `output`; images lie beside it as content parts."""
-    said: Any = next((part[key] for key in ("result", "output", "content") if part.get(key) is not None), "")
-    answer = answer_of(said, beside, use_id=_id_of(part), failed=is_error(part))
-    more = answer_of(list_of(part.get("experimental_content")))
-    answer.text, answer.images = answer.text or more.text, [*answer.images, *more.images]
-    return as_word(answer, Reply)
+    return next((name for key in ("toolCallId", "tool_use_id", "id") if (name := text_of(part.get(key)))), "")
 
 
 def _end(end: Data) -> Iterator[Item]:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import as_json
 from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
-from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of
+from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of, seconds_of
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Piece, Say, Skip, Turn, Use
 from schemas.records import Record
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of, when
+from schemas.values import dict_of, text_of, when
 
 if TYPE_CHECKING:
     from schemas.diffs import FileDiff
@@ -49,7 +49,7 @@ class Drafts(History):
         self._draft = self._type = ""
         self._text: str | None = None
         """The draft so far, where its lines carry neither time nor call: rule 4."""
-        self._appends = self._spoke = False
+        self._spoke = False
         self._uses: dict[str, tuple[str, bool]] = {}
         """The names of tool uses by their ids, and whether they are over."""
 
@@ -59,28 +59,28 @@ class Drafts(History):
         self.whole = kind != self._type or record[3].get("subtype") == "completed"
         if self.whole:
             self._type, self._draft, self._text = kind, "", None
-        self._appends = kind == "thinking" or record[3].get("timestamp_ms") is not None
         return True
 
     def own(self, row: int, kind: int) -> None:
         self._spoke = kind == Kind.TEXT or (self._spoke and kind != Kind.PROMPT)
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
-        """Deltas; a `whole` text, which may be the draft's; the run's `final` one, shown where it said nothing else."""
+        """A text that is the draft's, or a delta of it; the run's `final` one, shown where it said nothing else."""
+        value, told = record[3], self._text
+        timed, marked = value.get("timestamp_ms") is not None, value.get("model_call_id") is not None
+        goes_on = told is None or (isinstance(item, Held) and item.text.startswith(told))
         match item:
-            case Held(role="whole"):
-                told, marked = self._text, record[3].get("model_call_id") is not None
-                if marked or (self._draft and (told is None or item.text.startswith(told))):
-                    yield record, number, as_word(item, Say, id=self._draft)
-                    self._draft, self._text = ("", None) if marked or told is None else (self._draft, item.text)
-                else:
-                    self._text, self._appends = (told or "") + item.text, True
-            case Held(role="delta") if self._appends:
-                self._draft = self._draft or f"draft@{record[0]}"
-                yield record, number, as_word(item, Piece, id=self._draft)
             case Held(role="final"):
                 if not self._spoke:
                     yield record, number, as_word(item, Say)
+            case Held(role="text") if marked or (not timed and self._draft and goes_on):
+                yield record, number, as_word(item, Say, id=self._draft)
+                self._draft, self._text = ("", None) if marked or told is None else (self._draft, item.text)
+            case Held():
+                if item.role == "text" and not timed:
+                    self._text = (told or "") + item.text
+                self._draft = self._draft or f"draft@{record[0]}"
+                yield record, number, as_word(item, Piece, id=self._draft)
             case Call():
                 name, over = self._uses.get(item.use_id, ("", False))
                 if not name or (over and item.answer is None):
@@ -137,14 +137,7 @@ class CursorStream(Tools, Stream):
         said = texts_in(dict_of(record.get("message")).get("content"), "")
         match kind:
             case "assistant":
-                marked = [record.get(name) is not None for name in ("model_call_id", "timestamp_ms")]
-                if not said:
-                    yield Skip("assistant empty")
-                    return
-                if marked != [False, True]:
-                    yield Held(Kind.TEXT, said, role="whole")
-                if not marked[0]:
-                    yield Held(Kind.TEXT, said, role="delta")
+                yield Held(Kind.TEXT, said, role="text") if said else Skip("assistant empty")
             case "thinking":
                 text = text_of(record.get("text"))
                 goes_on = text and subtype != "completed"
@@ -168,7 +161,7 @@ class CursorStream(Tools, Stream):
 
 def _result(record: Data) -> Iterator[Item]:
     """The end marker, which failures have only in some builds. Its figures are taken not to overlap: nobody says."""
-    error, text, spent = record.get("error"), text_of(record.get("result")), number(record.get("duration_ms"))
+    error, text = record.get("error"), text_of(record.get("result"))
     failed = record.get("is_error") is True or record.get("subtype") == "error"
     if failed:
         told = text_of(dict_of(error).get("message")) or text_of(error) or (as_json(error) if error else "")
@@ -179,8 +172,8 @@ def _result(record: Data) -> Iterator[Item]:
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
     yield Count(TokenUsage(*(as_count(usage.get(name)) for name in names)), beside=True)
     yield Fact(requestId=text_of(record.get("request_id")))
-    seconds = spent / 1000 if spent is not None and 0 <= spent < 1e12 else None
-    yield Turn(begins=False, seconds=seconds, failed=failed or None, how="failed" if failed else "finished")
+    seconds, how = seconds_of(record.get("duration_ms")), "failed" if failed else "finished"
+    yield Turn(begins=False, seconds=seconds, failed=failed or None, how=how)
     yield Skip("result")
 
 

@@ -114,6 +114,12 @@ def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: 
     return answer
 
 
+def seconds_of(spent: object) -> float | None:
+    """Milliseconds that something took, as seconds."""
+    given = number(spent)
+    return given / 1000 if given is not None and 0 <= given < 1e12 else None
+
+
 def is_error(part: dict[str, Any]) -> bool:
     """Return whether a result says of itself that it is an error."""
     return part.get("isError") is True or part.get("is_error") is True
@@ -129,9 +135,8 @@ def _take(answer: Answer, value: object) -> None:
         state = next((name for name in STATES if isinstance(value.get(name), dict)), "")
         answer.status = STATES.get(state, answer.status)
         body = value[state] if state else value
-        took = number(body.get("executionTime"))
         answer.exit_code = whole(body.get("exitCode"))
-        answer.seconds = took / 1000 if took is not None and 0 <= took < 1e12 else None
+        answer.seconds = seconds_of(body.get("executionTime"))
         answer.details = {"diff": text_of(body.get("diffString")), "path": text_of(body.get("path"))}
         if is_error(body):
             answer.status = ToolStatus.ERROR

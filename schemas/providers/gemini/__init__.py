@@ -17,9 +17,9 @@ from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
 from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
-from schemas.providers._google import is_thought, media_in, parts_of, said_text
+from schemas.providers._google import content_of, parts_of
 from schemas.providers.kit.bases import Data, Home
-from schemas.providers.kit.history import History, Placed, as_word
+from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Held, Item, Say, Task, Title, Use
@@ -65,7 +65,7 @@ class Call(Use):
 
 
 class Reply(Answer):
-    """A result in a record of its own, for a tool use that has none."""
+    """A result in a record of its own, for a tool use that has none; `details` are its parts, read if it is new."""
 
 
 class Spent(Count):
@@ -186,7 +186,7 @@ class Log(History):
                 use_id = item.use_id or next(iter(self._waiting), "")
                 if (part := self._waiting.pop(use_id, None)) is not None:
                     self._parts[part] = True
-                    yield record, number, as_word(item, Answer, use_id=use_id)
+                    yield record, number, _answer_in(item, use_id)
             case Held():  # the items behind it belong to that message, one of those that are listed
                 self._at = self._message(item.id) if item.id else None
                 self._name, self._is_listed, self._has_news = item.id, True, False
@@ -196,27 +196,23 @@ class Log(History):
         at = self._at
         if at is None:
             return item
-        part, text, mark = self._part(item.id.removeprefix(self._name)), hash(item.text), _mark(item.kind, item.text)
-        if not self._is_listed:
-            # What is written again goes with the figures that come with it; after that it is nothing new.
-            if self._parts.get(part) == text and at.usage is not None:
-                return None
-            marks = [_mark(Kind.PROMPT, prompt) for prompt in item.again]
-            if marks and all(map(self._find, marks)):
-                self._is_now(marks[-1])
-                return None
-        elif part in self._parts:
+        part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
+        known = self._parts.get(part)
+        # What is written again goes with the figures that come with it; after that it is nothing new.
+        if known is not None and (self._is_listed or (known == text and at.usage is not None)):
             return None
-        elif at.place < self._before:
+        mark = _mark(item.kind, item.text)
+        again = [] if self._is_listed else [_mark(Kind.PROMPT, prompt) for prompt in item.again]
+        if self._is_listed and at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
-        elif not at.rows and self._find(mark) is not None:
+        elif self._is_listed and not at.rows and self._find(mark) is not None:
             self._is_now(mark)
+            return None
+        elif again and all(map(self._find, again)):
+            self._is_now(again[-1])
             return None
         self._parts[part], self._known[mark] = text, at
         return item
-
-    def _part(self, name: str) -> int:
-        return hash((self._name if self._at is None else self._at.place, name))
 
     def _find(self, mark: int) -> _Message | None:
         """The message that said the same before this record, and was not taken back."""
@@ -240,7 +236,7 @@ class Log(History):
                 return None  # one of those that are known, but nothing tells which
             elif at.place < self._before:
                 item.time = None
-        part = self._part(item.use_id)
+        part = hash((self._name if self._at is None else self._at.place, item.use_id))
         has_result = self._parts.get(part)
         if has_result or (has_result is not None and answer is None):
             return None
@@ -402,14 +398,16 @@ class Gemini(google.Google):
         if not isinstance(record.get("id"), str) and meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
         kind = text_of(record.get("type")) or "(no type)"
-        if google.responses_in(parts_of(record.get("content"))):
+        if content_of(record.get("content")).responses:
             return "tool response"
         return "message with nothing new" if kind in TYPES else kind
 
     def time(self, record: Data) -> float | None:
         """Return the time at which a message was written, or the session begun or changed."""
+        if "timestamp" in record:
+            return when(record["timestamp"])
         meta = meta_of(record) or {}
-        return when(record.get("timestamp", meta.get("lastUpdated" if "$set" in record else "startTime")))
+        return when(meta.get("lastUpdated" if "$set" in record else "startTime"))
 
     def facts(self, record: Data) -> Data:
         """Return the id of the session to which a prompt of the prompt log belongs."""
@@ -426,6 +424,8 @@ class Gemini(google.Google):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
         call = use.call if isinstance(use, Call) else {}
+        if isinstance(answer, Reply):
+            answer = _answer_in(answer, use.use_id)
         answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
         tool.use_id = clean(text_of(call.get("id")))
@@ -594,15 +594,16 @@ def _read_message(value: Data) -> Iterable[Any]:
     if kind == "user":
         # Results in a record of their own mostly all stand with their uses too (note 1.6).
         alone = not isinstance(content, str) and not parts_of(value.get("displayContent"))
-        found = google.responses_in(parts_of(content)) if alone else []
-        return [_read_reply(one, one[0]["functionResponse"]) for one in found] or _read_user(value, content)
+        found = content_of(content).responses if alone else []
+        replies = [Reply(text_of(one[0]["functionResponse"].get("id")), details=one) for one in found]
+        return replies or _read_user(value, content)
     if kind in _NOTICES:
-        return _read_notice(value, kind, said_text(content))
+        return _read_notice(value, kind, content_of(content).text)
     return [Said(Kind.UNKNOWN, label=one_line(kind, 60) or "(no type)")]
 
 
-def _read_reply(parts: list[Data], response: Data) -> Reply:
-    return as_word(google.answer_of(text_of(response.get("id")), text_of(response.get("name")), parts), Reply)
+def _answer_in(reply: Reply, use_id: str) -> Answer:
+    return google.answer_of(use_id, text_of(reply.details[0]["functionResponse"].get("name")), reply.details)
 
 
 def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
@@ -621,17 +622,16 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
 def _read_user(value: Data, content: object) -> list[Said]:
     """Read a message under the user's name: the typed text, and the texts that were put beside it."""
     name, found = text_of(value.get("id")), list[Said]()
-    parts, shown = parts_of(content), parts_of(value.get("displayContent"))
-    labels = ["" if is_thought(part) else google.context_label(text_of(part.get("text"))) for part in parts]
+    parts, shown = parts_of(content), content_of(value.get("displayContent"))
+    labels = [google.context_label(text_of(part.get("text"))) for part in parts]
     beside = [(part["text"], label) for part, label in zip(parts, labels, strict=True) if label]
-    typed = [part for part, label in zip(parts, labels, strict=True) if not label]
-    if shown and (said_text(shown).strip() or media_in(shown)):
-        typed = shown
-    text, media = said_text(typed), media_in(typed)
+    typed = content_of([part for part, label in zip(parts, labels, strict=True) if not label])
+    is_shown = bool(shown.text.strip() or shown.media)
+    text, media = (shown.text, shown.media) if is_shown else (typed.text, typed.media)
     if text.strip() or media:
-        start, sent = text.lstrip()[:2], said_text(content) if shown else text
+        start, sent = text.lstrip()[:2], content_of(content).text if is_shown else text
         command = start[:1] in ("/", "?") and start not in ("//", "/*")
-        again = tuple(said_text([part]) for part in typed) if beside and not (shown or command or media) else ()
+        again = tuple(typed.texts) if beside and not (is_shown or command or media) else ()
         kind, extra = Kind.COMMAND if command else Kind.PROMPT, {"sentToModel": sent} if sent != text else None
         found.append(Said(kind, text, one_line(text) if command else "", images=media, extra=extra, again=again))
     for text, label in beside:
@@ -644,35 +644,34 @@ def _read_user(value: Data, content: object) -> list[Said]:
     return found
 
 
-def _read_answer(value: Data, content: object) -> Iterator[Any]:
+def _read_answer(value: Data, content: object) -> list[Any]:
     """Read a message of the model: thinking, text, tool uses, and the tokens of the call."""
     name, tokens, model = text_of(value.get("id")), dict_of(value.get("tokens")), text_of(value.get("model"))
-    items, thoughts = list[Say](), list_of(value.get("thoughts"))
+    items, thoughts, said = list[Say](), list_of(value.get("thoughts")), content_of(content)
     # Those in its content count only where there are no others (note 1.4).
-    texts = [*filter(None, map(_thought, thoughts))]
-    texts = texts or [part["text"] for part in parts_of(content) if is_thought(part) and part["text"]]
-    if texts:
+    if texts := [*filter(None, map(_thought, thoughts))] or [*filter(None, said.thoughts)]:
         begun = when(next(filter(None, map(dict_of, thoughts)), {}).get("timestamp"))
         of = f"{name}:thinking" if name else ""
         items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=begun))
-    text, media = said_text(content), media_in(content)
-    if media or (text and not text.isspace()):
-        said = Said(Kind.TEXT, text, "", model, name, images=media)
+    if ((text := said.text) and not text.isspace()) or said.media:
+        items.append(Said(Kind.TEXT, text, "", model, name, images=said.media))
         if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
-            said.kind, said.label = Kind.CONTEXT, "Said by the program for the model"
-        items.append(said)
-    if not isinstance(content, str) or value.get("toolCalls"):
-        calls = _calls_of(value, content)
+            items[-1].kind, items[-1].label = Kind.CONTEXT, "Said by the program for the model"
+    if said.calls or value.get("toolCalls"):
+        calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
+        known = {text_of(call.get("id")) for call in calls}
+        # Those in its content count where no record of them is told; one without an id is told from these by nothing.
+        calls += [one for one in said.calls if (one["id"] not in known if text_of(one.get("id")) else not calls)]
         tags = [text_of(call.get("id")) for call in calls]
         for number, (call, tag) in enumerate(zip(calls, tags, strict=True)):
             # A name by which it is known again: its id, or its place among those without.
-            known = tag and tag not in tags[:number]
-            items.append(_read_call(call, tag if known else f"#{number}", name, model))
+            items.append(_read_call(call, tag if tag and tag not in tags[:number] else f"#{number}", name, model))
+    if not tokens:
+        return items
     if items and (told := overlapping({key: tokens.get(key) for key in _COUNTS})):
         items[-1].extra = {"tokens": told}  # the program's own figures where turnlog's do not tell them
-    yield from items
-    if (usage := google.normalised(*map(tokens.get, _COUNTS))) is not None:
-        yield Spent(usage, name, model)
+    usage = google.normalised(*map(tokens.get, _COUNTS))
+    return items if usage is None else [*items, Spent(usage, name, model)]
 
 
 def _read_call(call: Data, tag: str, message: str, model: str) -> Call:
@@ -696,16 +695,6 @@ def _thought(item: object) -> str:
         return text_of(item)
     subject, description = text_of(item.get("subject")).strip(), text_of(item.get("description"))
     return f"**{subject}**\n\n{description}".strip() if subject else description
-
-
-def _calls_of(value: Data, content: object) -> list[Data]:
-    """The tool uses of an answer: its records, then those of its content that have none."""
-    calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]
-    known = {text_of(call.get("id")) for call in calls}
-    parts = [] if isinstance(content, str) else parts_of(content)
-    others = [call for part in parts if isinstance(call := part.get("functionCall"), dict)]
-    # One without an id is told from the records by nothing.
-    return calls + [call for call in others if (call["id"] not in known if text_of(call.get("id")) else not calls)]
 
 
 PROVIDER = Gemini()

@@ -20,9 +20,8 @@ from schemas.providers.kit.words import Data as Data
 if TYPE_CHECKING:
     import sqlite3
 
-    from schemas.providers.kit.files import Files
+    from schemas.providers.kit.files import Files, Found
     from schemas.providers.kit.reader import Reader
-    from schemas.providers.kit.readings import Found
 
 
 class Source(Agent):
@@ -98,7 +97,8 @@ class Document(Source):
         """Begin to read a document: it is read whole, and whole again when it or one of its sides changed."""
         from schemas.broken import why_unread
         from schemas.folders import bytes_in
-        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.providers.kit.files import Found
+        from schemas.providers.kit.gathered import Gathered
         from schemas.records import Unreadable, read_document
 
         def gather() -> Found:
@@ -132,8 +132,8 @@ class Tree(Source):
     def open(self, path: Path, *, start: int = 0) -> Reading:
         """Begin to read a session: files that changed are read again."""
         from schemas.broken import why_unread
-        from schemas.providers.kit.files import Files
-        from schemas.providers.kit.readings import Found, Gathered
+        from schemas.providers.kit.files import Files, Found
+        from schemas.providers.kit.gathered import Gathered
 
         files = Files(path)
 
@@ -177,7 +177,7 @@ class Many(Source):
 
     def open_key(self, path: Path, key: str) -> Reading:
         """Begin to read one session: it is read whole, and whole again when the source was written."""
-        from schemas.providers.kit.readings import Gathered
+        from schemas.providers.kit.gathered import Gathered
         from schemas.sqlite import log_of
 
         def make() -> Reader:
@@ -232,7 +232,7 @@ class Prose(Many):
 
     def found(self, path: Path, key: str) -> Found:
         """The pieces of one session's text."""
-        from schemas.providers.kit.readings import Found
+        from schemas.providers.kit.files import Found
 
         section = next((one for one in self._sections_in(path) if one.key == key), None)
         if section is None:
@@ -277,7 +277,7 @@ class Database(Many):
 
     def found(self, path: Path, key: str) -> Found:
         """The rows of one session."""
-        from schemas.providers.kit.readings import Found
+        from schemas.providers.kit.files import Found
         from schemas.sqlite import read_database
 
         if not (rows := read_database(path, lambda database: list(self.rows(database, key)))):

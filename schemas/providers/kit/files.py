@@ -1,14 +1,15 @@
-"""The JSON files that make one session: each is read again only when it was written."""
+"""The JSON files that make one session, each read again only when it was written. Finding sessions brings this too."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.broken import why_unread
+from schemas.providers.kit.words import Data
 from schemas.records import JsonLines, Unreadable, read_document
 from schemas.values import dict_of, list_of
 
@@ -126,3 +127,12 @@ def _lines_in(raw: bytes) -> tuple[Any, tuple[Unreadable, ...]]:
     lines = JsonLines()
     records = lines.push(raw) + lines.take_tail()
     return [record[3] for record in records], tuple(lines.unreadable)
+
+
+class Found(NamedTuple):
+    """The records of a session in a source as they are now."""
+
+    records: Iterable[Data]
+    size: int
+    """Bytes; 0 where nobody knows."""
+    unreadable: Sequence[Unreadable] = ()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from schemas.clean import as_json, one_line
 from schemas.folders import bytes_in, entries_of, matching, object_in, state_of
-from schemas.message import NO_FLAGS, Flag, Kind
+from schemas.message import NO_FLAGS, Flag, Kind, ToolStatus
 from schemas.provider import Environment, Format, Head, Location, Problem, SessionFile, moved_home
 from schemas.providers import _google as google
-from schemas.providers._google import is_thought, media_in, parts_of, said_text
+from schemas.providers._google import content_of, parts_of
 from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home
 from schemas.providers.kit.blocks import task_in
@@ -193,10 +193,10 @@ class Qwen(google.Google):
                 yield Say(Kind.UNKNOWN, label="(no type)" if kind is None else str(kind))
 
     def _user(self, record: Data, subtype: str) -> Iterator[Item]:
-        parts = [part for part in _parts_in(record) if not isinstance(part.get("functionResponse"), dict)]
-        payload, media = dict_of(record.get("systemPayload")), media_in(parts)
-        bodies, hooks = list[str](), list[str]()
-        for text in google.said(parts):
+        parts, payload = _parts_in(record), dict_of(record.get("systemPayload"))
+        said = content_of([part for part in parts if not isinstance(part.get("functionResponse"), dict)])
+        media, bodies, hooks = said.media, list[str](), list[str]()
+        for text in said.texts:
             # Only the last block's opening can match: a long text is looked at from there and not from its start.
             start = text.rfind("<hook_context>")
             match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
@@ -232,11 +232,13 @@ class Qwen(google.Google):
                     name=name, use_id=text_of(call.get("id")), input=asked, model=model,
                     task=task_in(asked) if name in STARTERS else None,
                 )  # fmt: skip
-            elif is_thought(part):
-                if thinking := part["text"].strip("\0"):
+                continue
+            said = content_of([part])
+            for thinking in said.thoughts:
+                if thinking := thinking.strip("\0"):
                     yield Say(Kind.THINKING, thinking, model=model)
-            elif (text := said_text([part])).strip() or "inlineData" in part:
-                yield Say(Kind.TEXT, text, model=model, images=media_in([part]))
+            if said.text.strip() or "inlineData" in part:
+                yield Say(Kind.TEXT, said.text, model=model, images=said.media)
         if (usage := read_usage(map(dict_of(record.get("usageMetadata")).get, _COUNTS))) is not None:
             origin = text_of(dict_of(record.get("forkedFrom")).get("messageUuid"))
             yield Count(usage, origin or text_of(record.get("uuid")), model)
@@ -261,7 +263,7 @@ class Qwen(google.Google):
                 before, after = as_count(info.get("originalTokenCount")), as_count(info.get("newTokenCount"))
                 known = before is not None and after is not None
                 label = f"Compacted, {before:,} tokens before, {after:,} after" if known else "Compacted"
-                text = google.snapshot_text(next(filter(str.strip, map(said_text, history)), ""))
+                text = google.snapshot_text(next(filter(str.strip, (content_of(one).text for one in history)), ""))
                 yield Say(Kind.COMPACTION, text, label, extra={"compaction": info} if info else None)
             case "rewind":
                 count = as_count(payload.get("truncatedCount"))
@@ -362,7 +364,7 @@ def _item_text(item: Data) -> str:
 
 def _replies(record: Data) -> Iterator[Answer]:
     """The results in a record, in order, each with what belongs to it of the record's parts."""
-    found, about = google.responses_in(_parts_in(record)), dict_of(record.get("toolCallResult"))
+    found, about = content_of(_parts_in(record)).responses, dict_of(record.get("toolCallResult"))
     for parts in found:
         response = parts[0]["functionResponse"]
         call = text_of(response.get("id")) or text_of(about.get("callId"))
@@ -372,7 +374,11 @@ def _replies(record: Data) -> Iterator[Answer]:
         if (display := mine.get("resultDisplay")) is None:
             error = mine.get("error")
             display = error if isinstance(error, str) else dict_of(error).get("message")
-        yield google.answer_of(call, text_of(response.get("name")), content, display, mine.get("status"), shows=True)
+        answer = google.answer_of(call, text_of(response.get("name")), content, display, mine.get("status"))
+        more, told = text_of(display), answer.text or ""
+        if answer.status is ToolStatus.ERROR and more.strip() and more not in told:
+            answer.text = f"{told}\n{more}" if told else more  # the screen often told more than the model got
+        yield answer
 
 
 def read_usage(figures: Iterable[object]) -> TokenUsage | None:

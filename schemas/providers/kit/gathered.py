@@ -1,26 +1,16 @@
-"""The reading of a session whose records are gathered whole whenever its sources changed."""
+"""The reading of a session whose records are gathered whole: from a document, from several files, from a database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from schemas.changes import digest
+from schemas.providers.kit.files import Found
 from schemas.providers.kit.reader import Reader
-from schemas.providers.kit.words import Data
 from schemas.reading import ParsedReading
-from schemas.records import MemoryStore, Unreadable
+from schemas.records import MemoryStore
 from schemas.session import Session
-
-
-class Found(NamedTuple):
-    """The records of a session in a source as they are now."""
-
-    records: Iterable[Data]
-    size: int
-    """Bytes; 0 where nobody knows."""
-    unreadable: Sequence[Unreadable] = ()
 
 
 class Gathered(ParsedReading):
