@@ -57,8 +57,7 @@ class Inherited(NamedTuple):
     time: float | None
     exchange: int
     span: int
-    """Where its figures stand: the first of the records, and the last until now. NONE where nothing says."""
-    tail: int
+    """Where its figures stand: the first of the records. NONE where nothing says."""
 
 
 class Charged(NamedTuple):

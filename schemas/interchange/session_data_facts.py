@@ -306,7 +306,7 @@ def take_inherited(session: Session, value: object, span: int) -> None:
         name, usage = as_text(row.get("id")), TokenUsage.from_json(dict_of(row.get("usage")))
         model, time = one_line(as_text(row.get("model")), 100), read_time(row.get("time"))
         exchange = min(as_count(row.get("exchange")) or 0, len(session.exchanges) - 1)
-        session.inherited[name] = Inherited(name, usage, model, time, exchange, span, span)
+        session.inherited[name] = Inherited(name, usage, model, time, exchange, span)
 
 
 def _counter(key: str, name: str) -> Fact:

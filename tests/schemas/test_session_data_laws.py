@@ -140,7 +140,7 @@ def whole_sessions(draw) -> Session:
         time = draw(st.none() | st.integers(0, 2_000_000_000))
         exchange = draw(st.integers(0, len(session.exchanges) - 1))
         session.inherited[name] = Inherited(
-            name, draw(usages), draw(st.sampled_from(["", "gpt-5"])), time, exchange, NONE, NONE
+            name, draw(usages), draw(st.sampled_from(["", "gpt-5"])), time, exchange, NONE
         )
     uses = [index for index, kind in enumerate(session.messages.kind) if kind == Kind.TOOL]
     for name in draw(st.sets(word, max_size=2)):
@@ -177,7 +177,7 @@ def facts(session: Session) -> dict[str, Any]:
     """What is true of the whole session."""
     return {name: getattr(session, name) for name in FACTS} | {
         "metadata": dict(session.metadata),
-        "inherited": [one._replace(span=0, tail=0) for one in session.inherited.values()],
+        "inherited": [one._replace(span=0) for one in session.inherited.values()],
     }
 
 

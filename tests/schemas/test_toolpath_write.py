@@ -289,7 +289,7 @@ def test_what_has_no_place_in_the_format_is_counted():
     tool = Tool("Bash", "shell", "t", {}, text="no", status=ToolStatus.DENIED, exit_code=1, seconds=2.0)
     hand.tool(tool)
     session = hand.session
-    session.inherited = {"m": Inherited("m", TokenUsage(1, 2), "", None, 0, NONE, NONE)}
+    session.inherited = {"m": Inherited("m", TokenUsage(1, 2), "", None, 0, NONE)}
     session.links, session.context_used = ["https://x/1"], 9
     session.lineage.forked_from = "another"
     session.hidden["odd"] += 2

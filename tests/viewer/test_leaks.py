@@ -109,7 +109,7 @@ PLACES: dict[str, Put] = {
     "to-do list": lambda hand, text: _tool(hand, name="TodoWrite", input={"todos": [{"content": text}]}),
     "question": lambda hand, text: _tool(hand, name="AskUserQuestion", input={"questions": [{"question": text}]}),
     "inherited": lambda hand, text: hand.session.inherited.update(
-        {text: Inherited(text, TokenUsage(1, 2), "m", None, 0, 0, 0)}
+        {text: Inherited(text, TokenUsage(1, 2), "m", None, 0, 0)}
     ),
 }  # fmt: skip
 ONCE = {"title", "branch", "workspace", "version", "own total", "lineage"}

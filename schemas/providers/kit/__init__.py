@@ -3,7 +3,7 @@
 - `words`: what a record can hold, the vocabulary of `Agent.read`.
 - `history`: what depends on more than one record, a policy class an agent; trees of records that name their parents.
 - `agent`: what an agent declares; `bases`: `Lines`, `Stream`, `Document`, `Tree`, `Prose`, `Database` and its tables.
-- `files`: the JSON files of a `Tree`, each read again only when it was written; the reading of what is gathered whole.
+- `files`: the JSON files of a `Tree`, each read again only when it was written; `gathered`: the reading of all that is.
 - `reader`: the loop over records; `messages`, `talk`, `uses`, `tokens` and `facts` are its subjects.
 - `pipe`: what agents print, the runs in it, plain text between them, its end; live or saved.
 - `build`: a message, folded again from its records when somebody looks at it.

@@ -124,10 +124,10 @@ class Tokens:
             before = old._replace(group_id=name, usage=_NOTHING)
         if before is None:
             exchange = max(len(session.exchanges) - 1, 0)
-            before = Inherited(name, usage, session.models[model], None, exchange, span, span)
+            before = Inherited(name, usage, session.models[model], None, exchange, span)
         else:
             session.spans.extend(before.span, span)
-        session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time, tail=span)
+        session.inherited[name] = before._replace(usage=before.usage.largest(usage), time=self._rows.time)
 
     def inherit_groups(self, first: int, source: str) -> None:
         """Let the groups from `first` on be another session's, also by name."""
@@ -138,7 +138,7 @@ class Tokens:
             if name.startswith(f"{session.id}:"):
                 name = source + name[len(session.id) :]
             session.inherited[name] = Inherited(
-                name, groups.usage[group], session.models[groups.model[group]], None, groups.exchange[group], span, span
+                name, groups.usage[group], session.models[groups.model[group]], None, groups.exchange[group], span
             )
             groups.usage[group] = _NOTHING
 
