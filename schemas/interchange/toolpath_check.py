@@ -398,6 +398,9 @@ class _Stream:
         if variant not in _VARIANTS:
             self._warn(place, f"`{one_line(variant, 40)}` is no kind of line known here; passed over")
             return
+        if variant == "PathOpen" and self._opened:
+            raise _Fatal(f"{place}: /{variant}", "a stream has one PathOpen, this is another", spare=True)
+        self._opened = True  # also by one that is not as it should be
         for finding in schema_findings("toolpath-line", line):
             raise _Fatal(f"{place}: {finding.path}", finding.message)
         place = f"{place}: /{variant}"
@@ -427,9 +430,6 @@ class _Stream:
                 self._closed = True
 
     def _open(self, place: str, body: dict[str, Any]) -> None:
-        if self._opened:
-            raise _Fatal(place, "a stream has one PathOpen, this is another", spare=True)
-        self._opened = True
         self._places |= {"/path": place, "/meta": f"{place}/meta"}
         if body["version"] != "1":
             self._warn(f"{place}/version", f'version {shown(body["version"])} is not "1"')

@@ -82,6 +82,10 @@ CALL = {"id": "c", "name": "look"}
         (response({"role": "assistant", "tool_calls": ["x"]}), "/messages/0/tool_calls/0", "must be an object"),
         (response({"role": "assistant", "tool_calls": [{"id": "c"}]}), "/messages/0/tool_calls/0", "needs `name`"),
         (
+            response({"role": "assistant", "tool_calls": [{"name": None}]}),
+            "/messages/0/tool_calls/0/name", "`name` must be a string, not null",
+        ),
+        (
             response({"role": "assistant", "tool_calls": [CALL | {"function": {"name": "look"}}]}),
             "/messages/0/tool_calls/0", "not both",
         ),

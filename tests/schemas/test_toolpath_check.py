@@ -397,7 +397,7 @@ def test_good_streams(good):
         (lines(OPEN, [1]), "line 2", "not an object"),
         (lines(OPEN, OPEN | A), "line 2", "2 keys"),
         (lines(OPEN, {}), "line 2", "0 keys"),
-        (lines({"PathOpen": OPEN["PathOpen"] | {"meta": 1}}), "line 1: /PathOpen/meta", "must be an object"),
+        (lines({"PathOpen": OPEN["PathOpen"] | {"meta": 1}}, A), "line 1: /PathOpen/meta", "must be an object"),
         (lines(OPEN, {"Step": 1}), "line 2: /Step", "must be an object"),
         (lines(OPEN, {"Step": {"step": {}, "change": {}}}), "line 2: /Step/step", "`id` is missing"),
         (
