@@ -443,7 +443,11 @@ def validate_agent_response(document: object) -> Verdict:
             told.update(f"{place}/{key}" for key in cast(list[str], error.validator_value))
         if error.validator == "not":
             return [Finding(place, "a tool call has `name` or `function`, not both")]
-        if error.validator == "required" and error.validator_value == ["name"] and error.absolute_path[-1] != "function":
+        if (
+            error.validator == "required"
+            and error.validator_value == ["name"]
+            and error.absolute_path[-1] != "function"
+        ):
             return [Finding(place, "a tool call needs `name`, or `function` with `name`")]
         return explain(error)
 
