@@ -9,11 +9,13 @@ import stat
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
+from viewer.commands.search import _hits
 from viewer.index.database import Interrupted, remove
 from viewer.index.find import Answer, Find
 from viewer.index.fulltext import TextStore
@@ -114,6 +116,15 @@ def test_what_is_left_out_is_said(machine: Machine) -> None:
     result = machine.run("search", "lamp", "--limit", "1", "--json")
     assert len(result.json) == 1
     assert result.err == "turnlog: 1 of 3 hits; --limit 0 shows all\n"
+
+
+def test_the_limit_counts_what_can_be_shown() -> None:
+    """A message that is not there any more is counted by the index, and no hit that anybody sees."""
+    can = {"gone": 0, "half": 1, "all": 9}
+    groups = [SimpleNamespace(name=name, hits=9) for name in can]
+    find = SimpleNamespace(hits=lambda group, start, stop: [group.name] * min(can[group.name], stop - start))
+    shown = [hit for _, hits in _hits(find, SimpleNamespace(groups=groups, hits=27), 5) for hit in hits]
+    assert shown == ["half", *["all"] * 4]
 
 
 def test_behind_a_pipe_a_hit_and_a_title_are_a_line_each(machine: Machine) -> None:

@@ -95,8 +95,9 @@ def _hits(find: Find, answer: Answer, limit: int) -> Iterator[tuple[Group, list[
     for group in answer.groups:
         if left <= 0:
             return
-        yield group, find.hits(group, 0, left)
-        left -= group.hits
+        hits = find.hits(group, 0, left)
+        left -= len(hits)  # not of all that is counted a message can be shown: a session may lie in two files
+        yield group, hits
 
 
 def _object(group: Group, hit: Hit) -> dict[str, Any]:
