@@ -97,7 +97,8 @@ async def test_what_cannot_be_read_is_said(tmp_path: Path, gate: Event) -> None:
         path.write_text('{"other": 1}')
         gate.set()
         await until(pilot, "no longer a document of this kind")
-        assert [said.message for said in pilot.app._notifications] == ["no longer a document of this kind"]
+        notices = pilot.app._notifications
+        await waiting.until(pilot, lambda: [said.message for said in notices] == ["no longer a document of this kind"])
         document(tmp_path, "In the cellar.")
         await until(pilot, "In the cellar.")
 
