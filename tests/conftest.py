@@ -49,6 +49,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # the tests stay to the end: garbage need not be looked for among them
+    gc.set_threshold(50_000)  # as the program has it (viewer/start.py)
 
 
 @pytest.fixture
