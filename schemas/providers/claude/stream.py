@@ -330,12 +330,14 @@ class ClaudeStream(Stream, Claude):
         """A piece of a response that is being written."""
         event = dict_of(record.get("event"))
         message, block, delta = (dict_of(event.get(key)) for key in ("message", "content_block", "delta"))
-        index, what, piece = whole(event.get("index")), text_of(event.get("type")), block or delta
-        if text_of(block.get("type")) in USES:
+        index, what = whole(event.get("index")), text_of(event.get("type"))
+        begins = what == "content_block_start"
+        piece = block if begins else delta if what == "content_block_delta" else {}
+        if begins and text_of(block.get("type")) in USES:
             yield Started(name=text_of(block.get("name")), use_id=text_of(block.get("id")), index=index)
         elif found := _PIECES.get(text_of(piece.get("type"))):
             kind, text = found
-            yield Delta(kind, text_of(piece.get(text)), index=index, begins=bool(block))
+            yield Delta(kind, text_of(piece.get(text)), index=index, begins=begins)
         elif what == "error":
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
         else:
