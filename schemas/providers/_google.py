@@ -6,8 +6,9 @@ Both hand Google's `Content` objects to disk (formats/gemini-qwen-cursor.md 1.4)
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.clean import Run, Sgr, as_json, clean
 from schemas.diffs import FileDiff, from_unified, path_asked
@@ -152,9 +153,16 @@ _MOST_COLOURED = 200_000
 """Characters up to which a program's colours are looked for."""
 
 
+class Told(NamedTuple):
+    """A result as it was told: what the agent's own screen showed, and what the model got, a shell's envelope too."""
+
+    display: Any = None
+    text: str = ""
+
+
 def answer_of(use_id: str, name: str, result: object, display: object = None, status: object = None) -> Answer:
-    """The result of a use of the tool `name`: `result` is content with functionResponse parts, `display` what the
-    agent's own screen showed, which `details` keeps, `status` the agent's word for how it ended, if it has one.
+    """The result of a use of the tool `name`, with a `Told`: `result` is content with functionResponse parts, `status`
+    the agent's word for how it ended, if it has one.
     """
     said, texts, failed = content_of(result), list[str](), list[bool]()
     for answer in (parts[0]["functionResponse"] for parts in said.responses):
@@ -163,10 +171,11 @@ def answer_of(use_id: str, name: str, result: object, display: object = None, st
         failed.append("output" not in given and bool(given.get("error")))
         # What another tool than the agents' own says may be any JSON.
         whole = given if any(given.values()) else text_of(response)
-        told = next((given[key] for key in ("output", "error") if given.get(key)), whole)
-        texts.append(told if isinstance(told, str) else as_json(told, indent=True))
+        held = next((given[key] for key in ("output", "error") if given.get(key)), whole)
+        texts.append(held if isinstance(held, str) else as_json(held, indent=True))
         said.media.extend(content_of(answer["parts"]).media if "parts" in answer else ())
     text = "\n".join(filter(None, texts + said.texts))
+    told = Told(display, text)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
     code: int | None = None
     shown = display_text(display) if not text else ""
@@ -175,7 +184,7 @@ def answer_of(use_id: str, name: str, result: object, display: object = None, st
         text = before + text
     text = text or shown
     ended = _status(status, text, bool(failed) and all(failed), bool(failed or any(said.texts) or shown), code)
-    return Answer(use_id, text, ended, code, images=said.media, details=display)
+    return Answer(use_id, text, ended, code, images=said.media, details=told)
 
 
 def unwrapped(text: str) -> tuple[str, int | None]:
@@ -277,16 +286,18 @@ class Tools(Agent):
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use with all that is known of it."""
+        if answer is not None and not use.name:  # what it answers is not in the file, and its envelope says it
+            answer = replace(answer, text=answer.details.text or answer.text)
         tool, facts = super().tool(use, answer, path)
         if answer is not None:
-            tool.runs = tool.runs or _coloured(tool.text, answer.details)
+            tool.runs = tool.runs or _coloured(tool.text, answer.details.display)
             failed = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
             tool.output = {"content": tool.text, "is_error": failed} | given(exit_code=tool.exit_code)
         return tool, facts
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool: the agent's own diff, else the text it was asked to write."""
-        data = dict_of(answer.details) if answer is not None else {}
+        data = dict_of(answer.details.display) if answer is not None else {}
         patch = data.get("fileDiff")
         # Qwen Code replaces a diff over 50,000 characters by a made-up one of two lines (note 2.2).
         if not isinstance(patch, str) or data.get("fileDiffTruncated", data.get("truncatedForSession")):

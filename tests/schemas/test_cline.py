@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from schemas.opening import read_session
 from schemas.providers.cline import PROVIDER
 from schemas.usage import TokenUsage
 from tests.fixtures.cline import (
@@ -38,3 +39,14 @@ def test_a_task_grows_with_what_the_person_saw(tmp_path: Path) -> None:
     write(path.with_name("ui_messages.json"), [*seen(), request(210, tokensIn=100, tokensOut=10)])
     reading.reread()  # type: ignore[attr-defined]
     assert reading.session.usage() == TokenUsage(119, 22, 163, 80)
+
+
+def test_a_session_that_was_saved_under_another_name_is_read(tmp_path: Path) -> None:
+    """Then both of the files beside it have its own name."""
+    saved = tmp_path / "saved.json"
+    saved.write_bytes(write_lamp(tmp_path, lamp(), manifest()).read_bytes())
+    assert [exchange.prompt for exchange in read_session(saved).exchanges] == [
+        "Light the lamp",
+        "Wait a while",
+        "Go on",
+    ]

@@ -436,7 +436,7 @@ class Gemini(google.Google):
                 tool.summary = about
             else:
                 facts["description"] = about
-        shown = clean(google.display_text(answer.details)).strip()
+        shown = clean(google.display_text(answer.details.display)).strip()
         if shown and "".join(shown.split()) not in "".join(tool.text.split()):
             facts["display"] = shown
         return tool, facts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.clean import clean, one_line
 from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
-from schemas.providers._google import Tools, answer_of, normalised
+from schemas.providers._google import Told, Tools, answer_of, normalised
 from schemas.providers.kit.bases import Data, Stream
 from schemas.providers.kit.history import History, Placed, as_word
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Piece, Say, Turn, Use
@@ -108,7 +108,7 @@ class GeminiStream(Stream, Tools):
                 word = "error" if record.get("status") == "error" or error else "success"
                 if _CANCELLED.match(output[:200]):  # which is reported as a success
                     word = "cancelled"
-                yield replace(answer_of(text_of(record.get("tool_id")), "", None, output, word), details=error)
+                yield replace(answer_of(text_of(record.get("tool_id")), "", None, output, word), details=Told(error))
             case "error":
                 failed, text = record.get("severity") == "error", _error_text(record)
                 label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
@@ -123,7 +123,7 @@ class GeminiStream(Stream, Tools):
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use and its result. What went wrong is said in two ways."""
         tool, facts = super().tool(use, answer, path)
-        error = answer.details if answer is not None else {}
+        error = answer.details.display if answer is not None else {}
         if kind := one_line(text_of(error.get("type")), 80):
             facts["errorType"] = kind
         if (told := clean(text_of(error.get("message")))) and told != tool.text:

@@ -107,9 +107,10 @@ class Document(Source):
                 document, faults = broken.document, [broken.gap]
             if not self.records(document):
                 raise OSError(why_unread(raw))
-            sides = {side: bytes_in(side) for side in self.sides(path)}
-            values = [read_document(data) for data in sides.values()]
-            for (side, data), value in zip(sides.items(), values, strict=True):
+            sides = self.sides(path)  # of which two may be one file
+            held = [bytes_in(side) for side in sides]
+            values = [read_document(data) for data in held]
+            for side, data, value in zip(sides, held, values, strict=True):
                 if data and value is None:
                     name = os.path.relpath(side, path.parent)
                     faults.append(Unreadable(1, why_unread(data), 0, len(data), name))
