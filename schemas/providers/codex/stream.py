@@ -186,7 +186,8 @@ def _item(item: Data, whole: bool) -> Any:
 
 def _call(item: Data, kind: str, whole: bool) -> Any:
     """Read a tool use, which rollouts tell alike under another name; it has its answer once it is `whole`."""
-    (use,) = COMPLETED_ITEMS[kind.title().replace("_", "")](item)
+    # Of a command that a person typed a rollout makes no use.
+    (use,) = COMPLETED_ITEMS[kind.title().replace("_", "")]({**item, "source": None})
     if kind == "command_execution":
         use.input = {"command": unwrapped(item.get("command"))}
     elif kind == "file_change":
