@@ -49,10 +49,8 @@ def texts_of(content: object) -> list[str]:
     """The texts of a message's content: a string, or a list of blocks among which bare strings and nulls occur."""
     if type(content) is str:
         return [content]
-    texts = (
-        block.get("text") if type(block) is dict and block.get("type") == "text" else block
-        for block in list_of(content)
-    )
+    parts = list_of(content)
+    texts = (part.get("text") if type(part) is dict and part.get("type") == "text" else part for part in parts)
     return [text for text in texts if type(text) is str]
 
 
@@ -90,7 +88,7 @@ def classify(value: Data, content: object) -> tuple[UserLine, str]:
         return UserLine.META, text or "\n\n".join(envelopes)
     line = next((line for starts, line in _STARTS if text.startswith(starts)), None)
     if line not in (UserLine.INTERRUPT, UserLine.NOTIFICATION):
-        line = _SENDERS.get(text_of(dict_of(value.get("origin")).get("kind")), line)
+        line = _SENDERS.get(text_of(dict_of(value.get("origin")).get("kind") or value.get("commandMode")), line)
     if line is None and value.get("promptSource") == "system":
         line = UserLine.NOTIFICATION
     if line is not None:
@@ -103,7 +101,7 @@ def classify(value: Data, content: object) -> tuple[UserLine, str]:
 _SENDERS = {
     "task-notification": UserLine.NOTIFICATION, "peer": UserLine.TEAMMATE, "coordinator": UserLine.TEAMMATE,
 }  # fmt: skip
-"""What an `origin` says, whatever the text is."""
+"""What an `origin`, or the mode of what was queued, says, whatever the text is."""
 _STARTS: tuple[tuple[tuple[str, ...], UserLine], ...] = (
     ((_INTERRUPT_START,), UserLine.INTERRUPT),
     (("<task-notification>",), UserLine.NOTIFICATION),
@@ -229,7 +227,7 @@ def _error_text(error: object, depth: int = 3) -> str:
 
 def attachment_says(inner: Data) -> Say | None:
     """Return an attachment's message to a person; None for one that is for the model (formats/claude-code.md 3.2)."""
-    name = next((n for k in ("displayPath", "filename", "planFilePath") if isinstance(n := inner.get(k), str)), "")
+    name = text_of(inner.get("displayPath") or inner.get("filename") or inner.get("planFilePath"))
     match inner.get("type"):
         case "file":
             content = inner.get("content")
@@ -276,20 +274,13 @@ def build_tool(use: Use, answer: Answer | None, folder: Path, kind: ToolType) ->
         given = {"raw": raw}
     name, status = clean(use.name) or "(unnamed tool)", ToolStatus.PENDING
     tool, facts = Tool(name, kind, clean(use.use_id), clean_value(given), status=status), Data()
-    details = Data()
-    if answer is not None:
-        block, extra, record = answer.details or ({"content": answer.text}, None, Data())
-        details, meta = dict_of(extra), dict_of(record.get("mcpMeta")) or dict_of(extra)
-        _take_result(tool, block, details, meta.get("structuredContent"), folder, facts)
-        spans = (number(details.get(key)) for key in ("durationMs", "totalDurationMs"))
-        spent = next((span / 1000 for span in spans if span is not None), number(details.get("durationSeconds")))
-        tool.status, tool.seconds = answer.status, spent if spent is not None and 0 <= spent < 1e12 else None
-        facts |= {key: clean(text) for name, key in _RESULT_FACTS.items() if isinstance(text := record.get(name), str)}
-    return tool, facts
-
-
-def _take_result(tool: Tool, result: Data, details: Data, structured: object, folder: Path, facts: Data) -> None:
-    failed = result.get("is_error") is True
+    if answer is None:
+        return tool, facts
+    result, extra, record = answer.details or ({"content": answer.text}, None, Data())
+    details, failed = dict_of(extra), result.get("is_error") is True
+    spans = (number(details.get(key)) for key in ("durationMs", "totalDurationMs"))
+    spent = next((span / 1000 for span in spans if span is not None), number(details.get("durationSeconds")))
+    tool.status, tool.seconds = answer.status, spent if spent is not None and 0 <= spent < 1e12 else None
     text, tool.images = _content(result.get("content"))
     text, reminders = fold_reminders(text)
     if reminders:
@@ -298,6 +289,7 @@ def _take_result(tool: Tool, result: Data, details: Data, structured: object, fo
     tool.output = {"content": shown, "is_error": failed}
     # What SpecStory adds to an output from `toolUseResult`: small facts, no bodies.
     tool.output |= {key: clean(said) for key in ("type", "filePath") if isinstance(said := details.get(key), str)}
+    structured = (dict_of(record.get("mcpMeta")) or details).get("structuredContent")
     if structured is not None:
         tool.output["structuredContent"] = clean_value(structured)
         if (said := as_json(structured)) not in text:
@@ -305,7 +297,7 @@ def _take_result(tool: Tool, result: Data, details: Data, structured: object, fo
     bare = text.strip()
     if bare.startswith("<tool_use_error>") and bare.endswith("</tool_use_error>"):
         text = bare[len("<tool_use_error>") : -len("</tool_use_error>")]
-    if tool.type == "shell" or tool.name == "Monitor":
+    if kind == "shell" or tool.name == "Monitor":
         text = _shell(tool, text, failed, details, facts)
     if tool.name in _AGENTS and not failed:
         text = _without_tail(text)
@@ -320,6 +312,8 @@ def _take_result(tool: Tool, result: Data, details: Data, structured: object, fo
     if details.get("type") == "image" and file:  # which Read gave back
         tool.images = tool.images or [image_part(file.get("type"), file.get("base64"))]
         tool.images[0].size = as_count(file.get("originalSize")) or tool.images[0].size
+    facts |= {key: clean(said) for name, key in _RESULT_FACTS.items() if isinstance(said := record.get(name), str)}
+    return tool, facts
 
 
 def _without_tail(text: str) -> str:
@@ -362,8 +356,7 @@ def _block_text(block: object) -> str:
 
 def _shell(tool: Tool, text: str, failed: bool, details: Data, facts: Data) -> str:
     """The output of a shell tool: without the line that says the exit code, streams without their tags."""
-    code = whole(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
-    tool.exit_code = tool.exit_code if code is None else code
+    tool.exit_code = whole(details.get("exitCode", dict_of(details.get("task")).get("exitCode")))
     if failed and (match := _EXIT.match(text)):
         tool.exit_code = int(match[1])
         text = text[match.end() :]

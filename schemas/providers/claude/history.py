@@ -106,12 +106,9 @@ class Rewinds(History):
         """Put a record into the tree; False for one that was read before, perhaps under another uuid."""
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
-        if "forkedFrom" in value or "requestSessionId" in value:
-            self.copied = _copied_from(value)
-            if self.copied:
-                self.session.lineage.continues = None
-        elif self.copied:
-            self.copied = ""
+        self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
+        if self.copied:
+            self.session.lineage.continues = None
         if self._is_aside:
             text = texts_in(dict_of(value.get("message")).get("content")) if kind == "user" else ""
             begins = text.startswith("<system-reminder>") and "side question" in text[:1000]  # faults f17

@@ -349,21 +349,21 @@ class ClaudeStream(Stream, Claude):
             else:
                 yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
 
-    def typed(self, record: Data, content: object) -> Iterator[Any]:
+    def typed(self, record: Data, content: object, kind: Kind = Kind.PROMPT) -> Iterator[Any]:
         """Read a text that a person typed or the program put there; the first case that fits wins."""
         line, text = classify(record, content)
         origin = text_of(dict_of(record.get("origin")).get("kind"))
         synthetic_ = record.get("isSynthetic") is True or bool(origin and origin not in _HUMAN)
         if record.get("parent_tool_use_id") and line not in (UserLine.EMPTY, UserLine.CAVEAT):
-            yield Say(Kind.PROMPT, text or texts_in(content))
+            yield Say(kind, text or texts_in(content))
         elif line is UserLine.SUMMARY:
             yield Held(Kind.COMPACTION, text, role="inserted")
         elif line is UserLine.META or (synthetic_ and line is UserLine.PROMPT):
             yield Held(Kind.CONTEXT, texts_in(content), "Added by Claude Code", role="inserted")
         elif line is UserLine.PROMPT:
-            yield Say(Kind.PROMPT, text, images=images_in(content))
+            yield Say(kind, text, images=images_in(content))
         else:
-            yield from super().typed(record, content)
+            yield from super().typed(record, content, kind)
             if line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
                 yield WOKEN
 
