@@ -65,7 +65,6 @@ _MOST_FOLDERS = 20
 _MOST_AGENTS = 5000
 _SECONDS = 2.0
 """A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
-_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary", "turn_duration"})
 _TOOLS: dict[ToolType, str] = {
     "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
     "read": "read webfetch read_file view_file cat",
@@ -76,9 +75,7 @@ _TOOLS: dict[ToolType, str] = {
 }
 """Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
 USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
-_NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
-"""Commands that name no session."""
+_BLOCKS = frozenset({"text", "image", "document", "tool_reference"})
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
 _REFUSED = (
@@ -88,8 +85,9 @@ _REFUSED = (
 )  # fmt: skip
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
-_PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
-"""What changes the price of a call, and the words for what does not (faults f14)."""
+_PRICED = ("speed", "service_tier", "inference_geo")
+_PLAIN = (None, "", "standard", "global", "not_available")
+"""What changes the price of a call, and what they say where it does not (faults f14)."""
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -291,8 +289,7 @@ class Claude(Lines):
 
     def name_of(self, record: Data) -> str:
         """The record's uuid."""
-        uuid = record.get("uuid")
-        return uuid if type(uuid) is str else ""
+        return text_of(record.get("uuid"))
 
     def setting(self, record: Data) -> Fact:
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
@@ -370,19 +367,16 @@ class Claude(Lines):
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
         """The figures of a call, which do not overlap; None if there is not one of them."""
-        get = usage.get
-        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
-        written = as_count(get("cache_creation_input_tokens"))
-        if type(kept) is dict:
-            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-            if written is None:
-                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-        if type(details) is dict:
-            reasoning = as_count(details.get("thinking_tokens"))
+        get, kept = usage.get, dict_of(usage.get("cache_creation"))
+        hour, written = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(get("cache_creation_input_tokens"))
+        if written is None and kept:
+            parts = [n for n in (hour, as_count(kept.get("ephemeral_5m_input_tokens"))) if n is not None]
+            written = sum(parts) if parts else None
+        details = get("output_tokens_details")
+        reasoning = as_count(dict_of(details).get("thinking_tokens")) if details else None
         given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
         read = as_count(get("cache_read_input_tokens"))
-        if {given, said, read, written} == {None}:
+        if given is said is read is written is None:
             return None
         return TokenUsage(given, said, read, written, reasoning, hour)
 
@@ -408,11 +402,9 @@ class Claude(Lines):
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        if results:  # what a person typed when refusing
-            yield from self.typed(record, [block for block in content if not is_result(block)], Kind.STEER)
-        else:
-            yield from self.typed(record, content)
-        for block in content:
+        rest = [block for block in content if not is_result(block)]
+        yield from self.typed(record, rest, Kind.STEER if results else Kind.PROMPT)  # a refused use says why
+        for block in rest:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
 
@@ -449,23 +441,21 @@ class Claude(Lines):
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
-        content, extra = block.get("content"), record.get("toolUseResult") if alone else None
-        text = content if type(content) is str else texts_in(content, "\n")
-        if text.endswith("</system-reminder>"):
-            text = lines.fold_reminders(text)[0]
-        status = _OK
+        content, extra = block.get("content"), None
+        if alone:  # what is printed spells it otherwise
+            extra = record.get("toolUseResult", record.get("tool_use_result"))
+        details, status = dict_of(extra), _OK
+        text = lines.fold_reminders(content if type(content) is str else texts_in(content, "\n"))[0]
         if block.get("is_error") is True:
             status = _failure(record, text, extra)
             if text.startswith("Exit code "):
                 text = text.partition("\n")[2]
-        elif type(extra) is dict:
-            if extra.get("interrupted") is True:
-                status = ToolStatus.INTERRUPTED
-            elif extra.get("backgroundTaskId") or extra.get("status") == "async_launched":
-                status = ToolStatus.BACKGROUND
-        agent = ""
-        if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
-            agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
+        elif details.get("interrupted") is True:
+            status = ToolStatus.INTERRUPTED
+        elif details.get("backgroundTaskId") or details.get("status") == "async_launched":
+            status = ToolStatus.BACKGROUND
+        # SendMessage wakes an agent that another use started (faults f23).
+        agent = text_of(details.get("agentId") or details.get("resumedAgentId"))
         if not agent and text.find("agentId: ", -4000) >= 0 and (found := _AGENT_ID.search(text[-4000:])):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
@@ -506,7 +496,7 @@ class Claude(Lines):
             yield Say(Kind.OUTPUT, lines.command_output(content), "Output")
         elif (said := lines.system_says(record)) is not None:
             yield said
-        elif subtype in _SILENT_SUBTYPES:
+        elif subtype in ("session_start", "", "stop_hook_summary", "turn_duration"):
             spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
             if spent is not None and 0 <= spent < 1e12:
                 yield words.Turn(begins=False, seconds=spent / 1000)
@@ -514,13 +504,11 @@ class Claude(Lines):
         else:
             yield Say(Kind.UNKNOWN, label=f"system {subtype}")
 
-    def _attachment(self, record: Data) -> Iterator[Item]:
+    def _attachment(self, record: Data) -> Iterable[Item]:
         inner = dict_of(record.get("attachment"))
-        kind = text_of(inner.get("type"))
-        if kind == "queued_command":
-            yield from self.typed(inner, inner.get("prompt"), Kind.STEER)
-        else:
-            yield lines.attachment_says(inner) or Skip(f"attachment {kind}".strip())
+        if (kind := text_of(inner.get("type"))) == "queued_command":
+            return self.typed(inner, inner.get("prompt"), Kind.STEER)
+        return (lines.attachment_says(inner) or Skip(f"attachment {kind}".strip()),)
 
     def _queue(self, record: Data) -> Iterator[Item]:
         text, time = text_of(record.get("content")), when(record.get("timestamp"))
@@ -568,12 +556,8 @@ class Claude(Lines):
 
 def priced_as(model: str, usage: Data) -> str:
     """The model, with what makes its calls cost something else than the model's own price says."""
-    get, marks = usage.get, []
-    for name, plain in _PLAIN:
-        if (said := get(name)) is not None and said not in plain and (mark := text_of(said)):
-            marks.append(mark)
-    served = get("server_tool_use")
-    if type(served) is dict and as_count(served.get("web_search_requests")):
+    marks = [said for said in map(usage.get, _PRICED) if said not in _PLAIN and type(said) is str]
+    if (served := usage.get("server_tool_use")) and as_count(dict_of(served).get("web_search_requests")):
         marks.append("web search")
     return f"{model} ({', '.join(marks)})" if marks and model else model
 
@@ -609,9 +593,9 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
 
 
 def command(text: str) -> Iterator[Item]:
-    """A slash command, a `!` command or a note, which names a session that nothing else does."""
+    """A slash command, a `!` command or a note, most of which name a session that nothing else does."""
     label = lines.command_label(text)
-    if label.split(" ", 1)[0] not in _NAMELESS:
+    if label.split(" ", 1)[0] not in ("/clear", "/exit", "/model", "/login", "/usage"):
         yield Title(label, COMMAND, first=True)
     yield Say(Kind.COMMAND, label, one_line(label))
 

@@ -15,14 +15,13 @@ from schemas.clean import one_line
 from schemas.message import Kind
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Held, Say
+from schemas.providers.kit.words import Data, Held, Say
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-Data = dict[str, Any]
 _PROMPT, _COMMAND, _TEXT, _TOOL = (int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL))
 _OPENERS = frozenset({_PROMPT, _COMMAND})
 _LAST_FACTS = {
