@@ -86,7 +86,7 @@ _REFUSED = (
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
 _PRICED = ("speed", "service_tier", "inference_geo")
-_PLAIN = (None, "", "standard", "global", "not_available")
+_PLAIN = (None, "standard", "global", "not_available", "")
 """What changes the price of a call, and what they say where it does not (faults f14)."""
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
@@ -162,10 +162,8 @@ class Claude(Lines):
     """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
-        self._usage, self._model = Data(), ""
-        self._figures: TokenUsage | None = None
-        self._priced = ""
-        """The usage read last with its model, and what they say."""
+        self._figures: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
+        """The usage read last with its model, and what they say: the lines of a response repeat it."""
         self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
@@ -273,8 +271,9 @@ class Claude(Lines):
         for folder in _folders_of(path):
             agents, titles = _seen_in(folder, state_of(folder), int(time.monotonic() / _SECONDS))
             yield from (Title(title, BORROWED, leaf) for leaf, title in titles.items() if is_own)
+            mixed = folder == path.parent and folder.name != "subagents"
             # A subagent's siblings may be its own helpers: those count if one of its uses says so.
-            yield from filter(None, (_subagent(session, folder / name, own=is_own) for name in agents))
+            yield from filter(None, (_subagent(session, folder / name, own=is_own, mixed=mixed) for name in agents))
 
     def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
         """Return the tokens in the files of subagents, which `cost-state` counts too; None if one cannot be read."""
@@ -325,15 +324,13 @@ class Claude(Lines):
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            if usage != self._usage or model != self._model:  # the lines of a response repeat it
-                self._usage, self._model = usage, model
-                self._figures, self._priced = self.usage_of(usage), priced_as(model, usage)
-            if self._figures is not None:
-                yield Count(self._figures, name, self._priced)
+            if usage != self._figures[0] or model != self._figures[1]:
+                self._figures = usage, model, self.usage_of(usage), priced_as(model, usage)
+            if (figures := self._figures[2]) is not None:
+                yield Count(figures, name, self._figures[3])
             # Of an advisor's calls alone the response's own figures say nothing (faults f14).
-            for at, one in enumerate(list_of(usage.get("iterations"))):
-                advised = type(one) is dict and one.get("type") == "advisor_message"
-                if advised and (more := self.usage_of(one)) is not None:
+            for at, one in enumerate(map(dict_of, list_of(usage.get("iterations")))):
+                if one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
                     yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def _block(self, block: object, name: str, model: str) -> Item | None:
@@ -556,7 +553,10 @@ class Claude(Lines):
 
 def priced_as(model: str, usage: Data) -> str:
     """The model, with what makes its calls cost something else than the model's own price says."""
-    marks = [said for said in map(usage.get, _PRICED) if said not in _PLAIN and type(said) is str]
+    marks = []
+    for name in _PRICED:
+        if (said := usage.get(name)) not in _PLAIN and type(said) is str:
+            marks.append(said)
     if (served := usage.get("server_tool_use")) and as_count(dict_of(served).get("web_search_requests")):
         marks.append("web search")
     return f"{model} ({', '.join(marks)})" if marks and model else model
@@ -580,7 +580,7 @@ def model_usage(value: object) -> dict[str, TokenUsage]:
 
 def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     """Return the status of a use whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
-    said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
+    said, denial = text_of(extra), record.get("toolDenialKind")
     if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
         return ToolStatus.INTERRUPTED
     if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
@@ -690,15 +690,15 @@ def _summary_of(record: Data) -> str:
     return "" if text.startswith(("Invalid API key", "API Error")) else text
 
 
-def _subagent(session: Session, path: Path, *, own: bool) -> words.Child | None:
-    """The subagent in a file; None for the session itself, and for another session's where those lie side by side."""
+def _subagent(session: Session, path: Path, *, own: bool, mixed: bool) -> words.Child | None:
+    """The subagent in a file; None for the session itself, and for another one's where a folder has those `mixed`."""
     if path == session.path:
         return None
-    meta, prompt, folder = _object_in(path.with_suffix(".meta.json")), "", path.parent
-    use, is_beside = text_of(meta.get("toolUseId")), folder == session.path.parent and folder.name != "subagents"
-    if is_beside or not use:
+    meta, prompt = _object_in(path.with_suffix(".meta.json")), ""
+    use = text_of(meta.get("toolUseId"))
+    if mixed or not use:
         source, prompt = _opening(path, state_of(path))
-        if is_beside and source not in (session.id, session.metadata.get("sessionId")):
+        if mixed and source not in (session.id, session.metadata.get("sessionId")):
             return None
     agent = path.stem.removeprefix("agent-")
     about = text_of(meta.get("description")) or text_of(meta.get("name"))
