@@ -317,7 +317,7 @@ class ClaudeStream(Stream, Claude):
         """An error in the model's place is told again by the result."""
         item = super().synthetic(record, content)
         if isinstance(item, Say) and item.kind is Kind.ERROR:
-            return Block(item.kind, item.text, item.label, once=("failed", item.text.strip()))
+            return Block(item.kind, item.text, item.label, once=("failed", item.text))
         return item
 
     def _event(self, record: Data) -> Iterator[Any]:
