@@ -10,6 +10,7 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from glob import escape
 from hashlib import md5
@@ -46,12 +47,10 @@ _FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
 _CHATS_LACK = frozenset({Lack.TOKENS, Lack.TIMES})
 _BEGINNING, _MOST_CHILDREN = 256 << 10, 2000
 _REDACTED = "[REDACTED]"
-_UNTITLED = frozenset({"", "new agent", "untitled", "new chat"})
 _STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
 _THOUGHTS = frozenset({"reasoning", "thinking"})
 _SEALED = frozenset({"redacted-reasoning", "redacted"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
-_USES = frozenset({"tool-call", "tool_use"})
 
 
 class Reply(Answer):
@@ -149,9 +148,9 @@ class Cursor(Tools, Lines):
             if object_in(Path(chat, "meta.json")).get("isSubagent") is True:
                 hidden.add(name)
             elif stat.st_size:  # else it was begun, but nothing was written yet
-                states = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
-                size, time = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
-                found[name].append(SessionFile(self.id, path, name, size, time))
+                time, size = state_of(f"{path}-wal")
+                file = SessionFile(self.id, path, name, stat.st_size + size, max(stat.st_mtime_ns, time))
+                found[name].append(file)
         for name, path, stat in _transcripts(location.path, "*", problems):
             found[name].append(SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns))
         for name, files in found.items():
@@ -329,27 +328,20 @@ def path_in(uri: str) -> str:
 
 @lru_cache(maxsize=512)
 def resolve_slug(slug: str) -> str:
-    """The directory on this machine that has the slug; the slug itself where there is none."""
-    folder, rest = (f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)
-    return (slug and _descend(folder, rest, [_MOST_FOLDERS])) or slug
-
-
-def _descend(folder: str, rest: str, budget: list[int]) -> str:
-    """The directory below `folder` whose remaining path has the slug `rest`: the longest names are tried first."""
-    budget[0] -= 1
-    if not rest or budget[0] < 0:
-        return folder if not rest else ""
-    fitting = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = re.sub(r"[^A-Za-z0-9]", "-", entry.name)
-                # A hidden directory's dot is a dash of its own behind that of the slash.
-                if (rest == name or rest.startswith(f"{name}-")) and entry.is_dir():
-                    fitting.append((len(rest) - len(name), entry.path, rest[len(name) + 1 :]))
-    except OSError:
-        return ""
-    return next(filter(None, (_descend(path, left, budget) for _, path, left in sorted(fitting))), "")
+    """The directory on this machine that has the slug, the longest names tried first; the slug where there is none."""
+    waiting = [(f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)] if slug else []
+    for _ in range(_MOST_FOLDERS):
+        folder, rest = waiting.pop() if waiting else ("", "")
+        if not rest:
+            return folder or slug
+        names: list[str] = []
+        with suppress(OSError):
+            names = os.listdir(folder)
+        # A hidden directory's dot is a dash of its own behind that of the slash.
+        slugs = ((os.path.join(folder, name), re.sub(r"[^A-Za-z0-9]", "-", name)) for name in names)
+        fitting = [(-len(own), path) for path, own in slugs if f"{rest}-".startswith(f"{own}-") and os.path.isdir(path)]
+        waiting += ((path, rest[1 - size :]) for size, path in sorted(fitting, reverse=True))
+    return slug
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:
@@ -362,7 +354,7 @@ def _remark(record: Data, ours: Data) -> Iterator[Item]:
             mode=text_of(meta.get("mode")), context_used=ours.get("used"), context_window=ours.get("window"),
         )  # fmt: skip
         for rank, title in ((2, text_of(meta.get("name"))), (3, text_of(beside.get("title")))):
-            if one_line(title).lower() not in _UNTITLED:
+            if one_line(title).lower() not in ("", "new agent", "untitled", "new chat"):
                 yield Title(title, rank)
         yield Skip("store")
     elif "remark" in ours:
@@ -416,7 +408,7 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
             yield Say(said, bare if hidden else text, model=model, time=time)
         if hidden:
             yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
-    elif kind in _USES:
+    elif kind in ("tool-call", "tool_use"):
         asked = next((given[key] for key in ("args", "input") if given.get(key) is not None), None)
         answer = answer_of(given["result"]) if "result" in given else None
         yield call_of(given.get("toolName", given.get("name")), _id_of(given), asked, answer, model)

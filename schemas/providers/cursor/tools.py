@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from schemas.clean import as_json, one_line
-from schemas.diffs import FileDiff, from_unified
+from schemas.diffs import FileDiff, changes_asked, from_unified, path_asked
 from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
@@ -87,15 +87,13 @@ class Tools(Agent):
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool, from the difference that Cursor recorded, else from its input."""
+        if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
+            return []
         known, asked = dict_of(answer.details if answer is not None else None), tool.input
-        path = next(filter(None, map(text_of, (asked.get("path"), asked.get("file_path"), known.get("path")))), "")
         patch = next((text for text in map(text_of, (known.get("diff"), asked.get("patch"))) if "@@ -" in text), "")
-        if tool.status in (ToolStatus.OK, ToolStatus.PENDING) and tool.type == "write":
-            if patch:
-                return [from_unified(path, patch)]
-            if path and tool.name in ("Delete", "delete_file", "delete"):
-                return [FileDiff(path, "delete")]
-        return super().diffs(tool, answer)
+        if patch:
+            return [from_unified(path_asked(asked) or text_of(known.get("path")), patch)]
+        return changes_asked(asked, tool.name)
 
 
 def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: bool = False) -> Answer:
