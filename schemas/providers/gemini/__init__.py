@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OVER = 1 << 20
@@ -92,7 +91,7 @@ class Log(History):
         self._named: dict[str, _Message] = {}
         self._list: dict[str, _Message] = {}
         """The CLI's own list, in its order."""
-        self._at: _Message | None = None
+        self._at = _Message(0)
         """The message of the item being read."""
         self._name = ""
         """What the record calls it."""
@@ -112,15 +111,11 @@ class Log(History):
         """Note whose the record is, and take messages back."""
         value = record[3]
         self.branched = self._is_listed = self._has_news = False
-        self._at = None
         if isinstance(target := value.get("$rewindTo"), str):
             self._rewind(target)
-        elif isinstance(name := value.get("id"), str):
-            self._name = name
-            self._at = self._list[name] = self._message(name)
         elif (meta := meta_of(value)) is None:
-            self._name = f"@{record[0]}"
-            self._at = self._message(self._name)
+            self._name = text_of(value.get("id")) or f"@{record[0]}"
+            self._at = self._list[self._name] = self._message(self._name)
         elif isinstance(meta.get("messages"), list):
             self._before = len(self._all)
             names = (text_of(message.get("id")) for message in messages_of(meta))
@@ -163,7 +158,7 @@ class Log(History):
             self.branched = any(opener in message.rows for message in gone)
 
     def own(self, row: int, kind: int) -> None:
-        if self._at is not None and row not in self._at.rows:
+        if row not in self._at.rows:
             self._at.rows.append(row)
 
     def settle(self) -> Iterator[tuple[int, bool]]:
@@ -178,9 +173,9 @@ class Log(History):
                     self._has_news = True
                     yield record, number, news
             case Spent():
-                at, is_listed = self._at, self._is_listed
-                if at is not None and (at.usage is None if is_listed else self._has_news or at.usage != item.usage):
-                    at.usage = item.usage
+                known = self._at.usage
+                if known is None if self._is_listed else self._has_news or known != item.usage:
+                    self._at.usage = item.usage
                     yield record, number, item
             case Reply():
                 use_id = item.use_id or next(iter(self._waiting), "")
@@ -188,55 +183,44 @@ class Log(History):
                     self._parts[part] = True
                     yield record, number, _answer_in(item, use_id)
             case Held():  # the items behind it belong to that message, one of those that are listed
-                self._at = self._message(item.id) if item.id else None
-                self._name, self._is_listed, self._has_news = item.id, True, False
+                self._name, self._is_listed, self._has_news = item.id or f"@{record[0]}:{number}", item.id != "", False
+                self._at = self._message(self._name)
 
     def _text(self, item: Said) -> Said | None:
         """Return an item that brings something which was not there before; else None."""
-        at = self._at
-        if at is None:
-            return item
+        at, is_listed = self._at, self._is_listed
         part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
         known = self._parts.get(part)
         # What is written again goes with the figures that come with it; after that it is nothing new.
-        if known is not None and (self._is_listed or (known == text and at.usage is not None)):
+        if known is not None and (is_listed or (known == text and at.usage is not None)):
             return None
         mark = _mark(item.kind, item.text)
-        again = [] if self._is_listed else [_mark(Kind.PROMPT, prompt) for prompt in item.again]
-        if self._is_listed and at.place < self._before:
+        if is_listed and at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
-        elif self._is_listed and not at.rows and self._find(mark) is not None:
-            self._is_now(mark)
-            return None
-        elif again and all(map(self._find, again)):
-            self._is_now(again[-1])
+        elif self._is_known(*([] if at.rows else [mark]) if is_listed else (_mark(Kind.PROMPT, p) for p in item.again)):
             return None
         self._parts[part], self._known[mark] = text, at
         return item
 
-    def _find(self, mark: int) -> _Message | None:
-        """The message that said the same before this record, and was not taken back."""
-        message = self._known.get(mark)
-        if message is None or message.rewound or (self._is_listed and message.place >= self._before):
-            return None
-        return message
-
-    def _is_now(self, mark: int) -> None:
-        """Let the message of the record be one that is known under another id."""
-        self._at = self._named[self._name] = self._list[self._name] = self._known[mark]
+    def _is_known(self, *marks: int) -> bool:
+        """Return whether all of this was said before the record, and not taken back: its message is that one now."""
+        before = self._before if self._is_listed else len(self._all)
+        known = (self._known.get(mark) for mark in marks)
+        found = [message for message in known if message is not None and not message.rewound and message.place < before]
+        if is_known := len(marks) == len(found) > 0:
+            self._at = self._named[self._name] = self._list[self._name] = found[-1]
+        return is_known
 
     def _call(self, item: Call) -> Call | Answer | None:
         """Return the new part of a tool use: itself, its result, or None."""
         at, answer, mark = self._at, item.answer, hash(item.use_id)
-        if self._is_listed and at is not None:
+        if self._is_listed and (at.rows or not self._is_known(mark)):
             kinds = self.session.messages.kind
-            if not at.rows and self._find(mark) is not None:
-                self._is_now(mark)
-            elif not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
+            if not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
                 return None  # one of those that are known, but nothing tells which
-            elif at.place < self._before:
+            if at.place < self._before:
                 item.time = None
-        part = hash((self._name if self._at is None else self._at.place, item.use_id))
+        part = hash((self._at.place, item.use_id))
         has_result = self._parts.get(part)
         if has_result or (has_result is not None and answer is None):
             return None
@@ -247,8 +231,7 @@ class Log(History):
             self._waiting.pop(item.use_id, None)
         if has_result is not None:
             return answer
-        if self._at is not None:
-            self._known[mark] = self._at
+        self._known[mark] = self._at
         return item
 
 
@@ -395,12 +378,9 @@ class Gemini(google.Google):
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
             return "$rewindTo"
-        if not isinstance(record.get("id"), str) and meta_of(record) is not None:
+        if meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
-        kind = text_of(record.get("type")) or "(no type)"
-        if content_of(record.get("content")).responses:
-            return "tool response"
-        return "message with nothing new" if kind in TYPES else kind
+        return "tool response" if content_of(record.get("content")).responses else "message with nothing new"
 
     def time(self, record: Data) -> float | None:
         """Return the time at which a message was written, or the session begun or changed."""
@@ -417,9 +397,7 @@ class Gemini(google.Google):
         """Read the items of a record, in the CLI's order of classification (note 1.3)."""
         if isinstance(record.get("$rewindTo"), str):
             return ()
-        if isinstance(record.get("id"), str) or (meta := meta_of(record)) is None:
-            return _read_message(record)
-        return _read_meta(meta)
+        return _read_message(record) if (meta := meta_of(record)) is None else _read_meta(meta)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
@@ -456,18 +434,17 @@ def _is_left_over(file: SessionFile) -> bool:
     )
 
 
-def project_root(path: Path) -> str | None:
+def project_root(path: Path) -> str:
     """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
-    projects.json or a known directory's hash. None where nobody tells.
+    projects.json or a known directory's hash. Empty where nobody tells.
     """
     parents = list(path.absolute().parents)
     folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])
     if (root := _read_root(folder)) or folder.parent.name != "tmp":
-        return root or None
+        return root
     home = folder.parent.parent
     stamp = tuple(state_of(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
-    slugs, hashes = _known(home, stamp)
-    return slugs.get(folder.name) or hashes.get(folder.name)
+    return _known(home, stamp).get(folder.name, "")
 
 
 def _read_root(folder: Path) -> str:
@@ -475,16 +452,16 @@ def _read_root(folder: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """Directories by slug, and by their hash; `stamp` tells when they must be looked up again."""
+def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> dict[str, str]:
+    """Directories by their slugs and their hashes; `stamp` tells when they must be looked up again."""
     from hashlib import sha256  # brings OpenSSL, for which most sessions need not wait
 
     listed = dict_of(object_in(home / "projects.json").get("projects"))
-    slugs = {text_of(slug): clean(path) for path, slug in listed.items()}
     folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_FOLDERS])
     roots = filter(None, (_read_root(Path(folder)) for folder in folders))
     known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
-    return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+    hashes = {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+    return hashes | {text_of(slug): clean(path) for path, slug in listed.items()}
 
 
 def is_header(value: Any) -> bool:
@@ -511,7 +488,9 @@ def is_log(value: Any) -> bool:
 
 
 def meta_of(record: Data) -> Data | None:
-    """Return the part of a record about the session: a header, or a change of one."""
+    """Return the part of a record about the session: a header, or a change of one; None for a message."""
+    if isinstance(record.get("id"), str):
+        return None
     if isinstance(changed := record.get("$set"), dict):
         return changed
     return record if is_header(record) else None
@@ -524,17 +503,15 @@ def records_of(value: Any) -> list[Data]:
             {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
             for number, one in enumerate(contents)
         ]
-    if is_log(value):
+    if is_log(value):  # whose own numbers begin anew with every session
         return [
             {
-                # The prompt log's own numbers begin anew with every session.
-                "id": f"{item.get('sessionId')}.{item.get('messageId')}.{number}",
-                "timestamp": item.get("timestamp"),
-                "type": kind if (kind := text_of(item.get("type"))) in TYPES else "user",
-                "content": item.get("message"),
-                "sessionId": item.get("sessionId"),
+                **item,
+                "type": "user",
+                "id": f"{item['sessionId']}.{item['messageId']}.{number}",
+                "content": item["message"],
             }
-            for number, item in enumerate(map(dict_of, value))
+            for number, item in enumerate(value)
         ]
     if not is_header(value):
         return []
