@@ -51,23 +51,18 @@ STARTERS = frozenset({"agent", "task"})
 """Tools that start a subagent: `task`, since 2026 `agent`."""
 _HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
 """What the `prompt_id` of a call has whose answer is in no record."""
-# A hook's context is the last part of a prompt, or stands at the end of its text.
-_HOOK = re.compile(r"\s*<hook_context>\n?((?:(?!<hook_context>).)*?)\n?</hook_context>\s*\Z", re.DOTALL)
 _COUNTS = (
     "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
     "toolUsePromptTokenCount", "totalTokenCount",
 )  # fmt: skip
-_FACTS = ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
+_FACTS = {"recordType": "type", "recordSubtype": "subtype"} | {
+    name: name for name in ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
+}
 _MOST_FILES, _HEAD = 5000, 64 << 10
 
 
 class Branches(Chain):
     """The tree of a session, and what was copied into it."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._places: dict[int, tuple[int, int]] = {}
-        """Where the first record of each node lies: its offset and its length."""
 
     def _place(self, record: Data) -> None:
         """Decide from the first record whose the file is, and what it is called."""
@@ -79,7 +74,7 @@ class Branches(Chain):
             session.id = one_line(owner, 300)  # a copy under another name; Qwen Code names the file after the id
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Put a record into the tree; False for a copy of one that was read before."""
+        """Put a record into the tree."""
         value, tree, self.branched = record[3], self._tree, False
         kind, subtype = text_of(value.get("type")), text_of(value.get("subtype"))
         if tree.last == NOBODY:
@@ -87,9 +82,6 @@ class Branches(Chain):
         origin, uuid = value.get("forkedFrom"), text_of(value.get("uuid"))
         self.copied = (text_of(origin.get("sessionId")) or "(unknown)") if isinstance(origin, dict) else ""
         if node := tree.find(uuid):
-            first = self.session.stores[0].record(*self._places[node])
-            if all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"}):
-                return False  # a line that was written twice
             self._node = node
             tree.again(node)
         elif uuid:
@@ -97,7 +89,6 @@ class Branches(Chain):
             beside = subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
             self.branched = subtype == "rewind"
-            self._places[self._node] = record[0], record[1]
         return True
 
 
@@ -122,6 +113,7 @@ class Qwen(google.Google):
     )
     history = Branches
     answers = "first"
+    copies = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
@@ -172,8 +164,7 @@ class Qwen(google.Google):
 
     def facts(self, record: Data) -> Data:
         """Return the facts of a record for which SessionData has no field."""
-        named = {"recordType": record.get("type"), "recordSubtype": record.get("subtype")}
-        named |= {name: record.get(name) for name in _FACTS}
+        named = {name: record.get(key) for name, key in _FACTS.items()}
         return {name: one_line(text, 4096) for name, text in named.items() if isinstance(text, str) and text}
 
     def read(self, record: Data) -> Iterator[Item]:
@@ -197,11 +188,11 @@ class Qwen(google.Google):
         said = content_of([part for part in parts if not isinstance(part.get("functionResponse"), dict)])
         media, bodies, hooks = said.media, list[str](), list[str]()
         for text in said.texts:
-            # Only the last block's opening can match: a long text is looked at from there and not from its start.
-            start = text.rfind("<hook_context>")
-            match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
-            bodies.append(text[: match.start()] if match else text)
-            hooks += [match[1]] if match else []
+            # A hook's context is the last part of a prompt, or stands at the end of its text.
+            body, tag, hook = text.rstrip().rpartition("<hook_context>")
+            is_hook = tag and hook.endswith("</hook_context>")
+            bodies.append(body.rstrip() if is_hook else text)
+            hooks += [hook.removesuffix("</hook_context>").strip("\n")] if is_hook else []
         # What the model got, and what to show in its place: what the person typed or saw (formats note 2.2).
         sent, shown = "".join(bodies), text_of(payload.get("displayText"))
         if subtype in _NOTES:
@@ -301,7 +292,6 @@ class Qwen(google.Google):
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
     def stamps(self, session: Session) -> object:
-        """Return the state of the folder of subagents, which shows a change."""
         return state_of(_subagents_of(session.path))
 
     def beside(self, session: Session) -> Iterable[Item]:
