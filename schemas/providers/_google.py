@@ -30,7 +30,6 @@ _CONTEXTS = {
     "This is the Gemini CLI.": "Session context",
     "This is the Qwen Code.": "Session context",
 }
-_NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
@@ -124,7 +123,7 @@ def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | N
     if thought and not thoughts_inside:
         written = thought + (written or 0)
     usage = TokenUsage(read, written, hit, None, thought)
-    return None if usage == _NO_FIGURES else usage
+    return None if usage.count(None) == len(usage) else usage
 
 
 _NAMES: dict[ToolType, str] = {
@@ -177,12 +176,9 @@ def answer_of(use_id: str, name: str, result: object, display: object = None, st
     text = "\n".join(filter(None, texts + said.texts))
     told = Told(display, text)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
-    code: int | None = None
     shown = display_text(display) if not text else ""
-    if name == "run_shell_command":
-        text, code = unwrapped(text)
-        text = before + text
-    text = text or shown
+    text, code = unwrapped(text) if name == "run_shell_command" else (text, None)
+    text = before + text or shown
     ended = _status(status, text, bool(failed) and all(failed), bool(failed or any(said.texts) or shown), code)
     return Answer(use_id, text, ended, code, images=said.media, details=told)
 
@@ -237,8 +233,8 @@ def display_text(display: object) -> str:
 
 def ansi_lines(display: object) -> list[list[tuple[str, Sgr]]]:
     """A terminal's screen as lines of coloured pieces; empty if the display is something else."""
-    lines = display.get("ansiOutput") if isinstance(display, dict) else display
-    if not isinstance(lines, list) or not all(isinstance(line, list) for line in lines):
+    lines = list_of(display.get("ansiOutput") if isinstance(display, dict) else display)
+    if not all(isinstance(line, list) for line in lines):
         return []
     return [[_token(token) for token in line if isinstance(token, dict)] for line in lines]
 
@@ -270,8 +266,7 @@ def _coloured(text: str, display: object) -> list[Run]:
         return []
     runs: list[Run] = []
     for place, (_, sgr) in zip(places, seen, strict=True):
-        gap = text[runs[-1].end : place] if runs and runs[-1].sgr == sgr else "\n"
-        if "\n" not in gap and not gap.strip():
+        if runs and runs[-1].sgr == sgr and "\n" not in text[runs[-1].end : place]:
             runs[-1] = runs[-1]._replace(end=place + 1)
         else:
             runs.append(Run(place, place + 1, sgr))

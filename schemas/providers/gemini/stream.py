@@ -110,8 +110,8 @@ class GeminiStream(Stream, Tools):
                     word = "cancelled"
                 yield replace(answer_of(text_of(record.get("tool_id")), "", None, output, word), details=Told(error))
             case "error":
-                failed, text = record.get("severity") == "error", _error_text(record)
-                label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
+                failed, text = record.get("severity") == "error", text_of(record.get("message"))
+                label = (text_of(record.get("severity")) or "note").capitalize()
                 yield Say(Kind.ERROR if failed else Kind.NOTE, text, label)
             case "result":
                 yield from _read_end(record)
@@ -135,11 +135,6 @@ def _is_speech(record: Data) -> bool:
     return record.get("type") == "message" and record.get("role") == "assistant"
 
 
-def _error_text(value: Data) -> str:
-    """Return the message of an error."""
-    return text_of(value.get("message")) or text_of(value.get("error"))
-
-
 def _read_end(record: Data) -> Iterator[Any]:
     """A process's end: how it ended, and the tokens of all its model calls."""
     stats, error = dict_of(record.get("stats")), dict_of(record.get("error"))
@@ -148,7 +143,7 @@ def _read_end(record: Data) -> Iterator[Any]:
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
         label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, _error_text(error), label)
+        yield Say(Kind.ERROR, text_of(error.get("message")), label)
     else:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
@@ -172,7 +167,7 @@ def _read_whole(record: Data) -> Iterator[Any]:
     if (text := text_of(record.get("response"))) or not error:
         yield Say(Kind.TEXT, text)
     if error:
-        yield Say(Kind.ERROR, _error_text(error), "Error")
+        yield Say(Kind.ERROR, text_of(error.get("message")), "Error")
     for name, model in models.items():
         tokens = dict_of(dict_of(model).get("tokens"))
         usage = normalised(*map(tokens.get, ("prompt", "candidates", "cached", "thoughts", "tool")))
