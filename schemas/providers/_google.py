@@ -14,7 +14,7 @@ from schemas.clean import Run, Sgr, as_json, clean
 from schemas.diffs import FileDiff, from_unified, path_asked
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.bases import Data, Lines
+from schemas.providers.kit.bases import Data
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Use
 from schemas.slices import Listing
@@ -303,11 +303,3 @@ class Tools(Agent):
         path = text_of(data.get("filePath")) or path_asked(tool.input) or text_of(data.get("fileName"))
         diff = from_unified(path, patch, "add" if is_new else "update")
         return [diff] if diff.hunks or not patch.strip() else []
-
-
-class Google(Tools, Lines):
-    """The declarations that both agents' files share."""
-
-    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
-    uuids = True
-    copies = False  # a record that is written again may bring back what was taken back

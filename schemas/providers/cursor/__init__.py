@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _TRANSCRIPTS = "agent-transcripts"
-_ENDINGS = (".jsonl", ".txt")
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
 _DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
@@ -248,7 +247,6 @@ class Cursor(Tools, Lines):
         return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
-        """Return the states of the subagents' transcripts, which show a change."""
         return list(map(state_of, subagents_of(session.path)))
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -286,8 +284,8 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
     """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
     for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
         for path, stat in matching(root / "projects", pattern, problems):
-            stem, ending = os.path.splitext(os.path.basename(path))
-            if ending in _ENDINGS and stat.st_size and os.path.basename(os.path.dirname(path)) in (stem, _TRANSCRIPTS):
+            folder, stem = os.path.dirname(path), Path(path).stem
+            if stat.st_size and path.endswith((".jsonl", ".txt")) and os.path.basename(folder) in (stem, _TRANSCRIPTS):
                 yield stem, path, stat
 
 
@@ -303,8 +301,7 @@ def root_of(path: Path) -> Path | None:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    found = matching(folder / "subagents", "*.*", [], is_root=False)
-    return [Path(path) for path, _ in found if path.endswith(_ENDINGS)]
+    return [Path(path) for path, _ in matching(folder / "subagents", "*.jsonl", [], is_root=False)]
 
 
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:

@@ -373,23 +373,21 @@ def text_records(data: bytes) -> Iterator[Data]:
 
 def _parts(body: str) -> list[Data]:
     """Return the agent's texts, thoughts and tool uses, in order; a result stands with its use if the block has it."""
-    found, position = list[Data](), 0
-    waiting: dict[str, deque[Data]] = defaultdict(deque)
-    for match in (*_MARKED.finditer(body), None):
-        if (text := body[position : match.start() if match else None]).strip():
-            found.append({"type": "text", "text": text.strip("\n")})
-        if match is None:
-            break
-        position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
-        if match[1] == "Thinking":
+    found, waiting = list[Data](), defaultdict[str, deque[Data]](deque)
+    pieces = ["", "", "", *_MARKED.split(body)]
+    for kind, title, below, after in zip(*(pieces[at::4] for at in range(4)), strict=True):
+        name, text = (title or "").strip(), dedent(below).strip("\n")
+        if kind == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
-        elif match[1] == "Tool call":
+        elif kind == "Tool call":
             found.append({"type": "tool_use", "name": name, "input": _input(text)})
             waiting[name].append(found[-1])
         elif text and waiting[name]:  # most say only that there was a result
             waiting[name].popleft()["result"] = text
         elif text:
             found.append({"type": "tool_result", "content": text})
+        if after.strip():
+            found.append({"type": "text", "text": after.strip("\n")})
     return found
 
 

@@ -18,7 +18,7 @@ from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
-from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
@@ -240,7 +240,7 @@ def _mark(kind: Kind, text: str) -> int:
     return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
 
 
-class Gemini(google.Google):
+class Gemini(google.Tools, Lines):
     """One file a session; subagents in files of their own."""
 
     id = "gemini"
@@ -281,6 +281,9 @@ class Gemini(google.Google):
         slug="gemini-session",
     )  # fmt: skip
     history = Log
+    copies = False  # a record that is written again may bring back what was taken back
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    uuids = True
     resume = ("gemini", "--resume")
     running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True, draws=True)
 
@@ -331,11 +334,10 @@ class Gemini(google.Google):
                 store.close()
                 make = partial(self._of, path, document)
                 return DocumentReading(path, make, records_of, lambda value: bool(records_of(value)))
-        reader = self.reader(path)
-        reading = LinesReading(store, reader, start)
+        reading = LinesReading(store, self.reader(path), start)
         if start and is_header(header):
             # So that a big file's end has its name, its id and its project too.
-            reader.feed([(0, len(first), 1, header)])
+            reading.parser.feed([(0, len(first), 1, header)])
         return reading
 
     def reader(self, path: Path, name: str = "") -> Reader:
@@ -362,7 +364,6 @@ class Gemini(google.Google):
         return reader
 
     def stamps(self, session: Session) -> object:
-        """Return the states of the folders of subagents, which show a change."""
         return [(str(folder), state_of(folder)) for folder in _folders(session)]
 
     def beside(self, session: Session) -> Iterable[Item]:

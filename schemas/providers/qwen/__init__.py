@@ -21,7 +21,7 @@ from schemas.provider import Environment, Format, Head, Location, Problem, Sessi
 from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
 from schemas.providers.kit.agent import UUID
-from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.history import NOBODY, Chain
 from schemas.providers.kit.published import Published
@@ -92,7 +92,7 @@ class Branches(Chain):
         return True
 
 
-class Qwen(google.Google):
+class Qwen(google.Tools, Lines):
     """One file a session; subagents in files beside it."""
 
     id = "qwen"
@@ -113,7 +113,8 @@ class Qwen(google.Google):
     )
     history = Branches
     answers = "first"
-    copies = True
+    marks = (b'"sessionId"',)
+    uuids = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
