@@ -99,12 +99,11 @@ def context_label(text: str) -> str:
     return next((label for begins, label in _CONTEXTS.items() if start.startswith(begins)), "")
 
 
-_SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re.DOTALL)
-
-
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
-    return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
+    if "<state_snapshot>" not in text:
+        return text
+    return re.sub(r"(?s)\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", r"\1", text, count=1)
 
 
 def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
@@ -147,9 +146,6 @@ _UNTRUSTED = re.compile(r"\A(Output too large\.[^\n]*\n)?<untrusted_context>\n(.
 _COMMAND = re.compile(r"\ACommand: .*?\nDirectory: [^\n]*\n(?=Output: )", re.DOTALL)
 # In the order in which they end the text, last first; each is there at most once.
 _FOOTERS = ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Error")
-_HEX = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
-_MOST_COLOURED = 200_000
-"""Characters up to which a program's colours are looked for."""
 
 
 class Told(NamedTuple):
@@ -246,7 +242,7 @@ def _token(token: Data) -> tuple[str, Sgr]:
 
 
 def _colour(value: object) -> tuple[int, int, int] | None:
-    match = _HEX.fullmatch(value) if isinstance(value, str) else None
+    match = re.fullmatch("#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})", text_of(value))
     return (int(match[1], 16), int(match[2], 16), int(match[3], 16)) if match else None
 
 
@@ -256,7 +252,7 @@ def _coloured(text: str, display: object) -> list[Run]:
     The text is the whole output; the screen's copy is wrapped and padded to a terminal's width and may be only its
     end. So both are compared without white space, and where they agree the colours hold.
     """
-    if len(text) > _MOST_COLOURED:
+    if len(text) > 200_000:
         return []
     seen = [
         (char, sgr) for line in ansi_lines(display) for piece, sgr in line for char in "".join(clean(piece).split())

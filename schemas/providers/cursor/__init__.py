@@ -39,11 +39,8 @@ if TYPE_CHECKING:
 _TRANSCRIPTS = "agent-transcripts"
 _MOST_FOLDERS = 400
 """Directories that resolving one slug may look into."""
-_DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
-# What other agents put beside role and message, or into the message: an id, a time, a model.
+# What other agents put beside role and message, or into the message, as the role too: an id, a time, a model.
 _FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
-_FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
-_CHATS_LACK = frozenset({Lack.TOKENS, Lack.TIMES})
 _BEGINNING, _MOST_CHILDREN = 256 << 10, 2000
 _REDACTED = "[REDACTED]"
 _STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
@@ -72,7 +69,7 @@ class Pairs(History):
     def enter(self, record: Record, time: float | None) -> bool:
         self._line = OURS not in record[3]
         if not self._line:  # a store, which tells all that it has
-            self.session.lacks &= _CHATS_LACK
+            self.session.lacks &= {Lack.TOKENS, Lack.TIMES}
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
@@ -201,7 +198,8 @@ class Cursor(Tools, Lines):
         return super().open(path, start=start)
 
     def read(self, record: Data) -> Iterator[Item]:
-        ours, message, role = record.get(OURS), record.get("message", record), record.get("role")
+        ours, role = record.get(OURS), record.get("role")
+        message = record.get("message", record if "content" in record else None)
         if isinstance(ours, dict) and "role" not in record:
             yield from _remark(record, ours)
         elif record.get("type") == "turn_ended" and "role" not in record:
@@ -209,11 +207,7 @@ class Cursor(Tools, Lines):
             yield from ends if len(ends) > 1 else [*ends, Skip("turn_ended")]
         elif role == "system" and ours:
             yield Skip("system prompt")
-        elif (
-            role not in ("user", "assistant", "tool")
-            or not isinstance(message, dict)
-            or not record.keys() & {"message", "content"}
-        ):
+        elif role not in ("user", "assistant", "tool") or not isinstance(message, dict):
             yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
         else:
             facts, parts = dict_of(ours), parts_of(message.get("content"))
@@ -276,7 +270,7 @@ def _is_line(record: Data) -> bool:
         record.get("role") in ("user", "assistant")
         and isinstance(message.get("content"), str | list)
         and _FOREIGN.isdisjoint(record)
-        and _FOREIGN_MESSAGE.isdisjoint(message)
+        and (_FOREIGN | {"role"}).isdisjoint(message)
     )
 
 
@@ -320,7 +314,7 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
 
 def path_in(uri: str) -> str:
     """The path in a `file:` URI; empty for any other."""
-    return _DRIVE.sub("", unquote(uri[7:])) if uri.startswith("file:///") else ""
+    return re.sub(r"^/(?=[A-Za-z]:)", "", unquote(uri[7:])) if uri.startswith("file:///") else ""
 
 
 @lru_cache(maxsize=512)

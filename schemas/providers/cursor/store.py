@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 OURS = "turnlog"
 """The key under which a record has what the store says of a message; alone, it is a remark of the store's own."""
 _ROOT, _SECRET = "latestRootBlobId", "blobEncryptionKey"
-_HASH = re.compile(r"[0-9a-fA-F]{64}")
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE id = ? AND typeof(data) IN ('blob', 'text')"
 _ALL = "SELECT id, CAST(data AS BLOB) FROM blobs WHERE typeof(data) IN ('blob', 'text') ORDER BY rowid LIMIT 200000"
 _TOOLS = {
@@ -49,8 +48,8 @@ def is_store(head: Head) -> bool:
     if not all(names <= head.tables.get(table, frozenset()) for table, names in columns.items()):
         return False
     blob, row = (dict_of(head.rows.get(name)) for name in ("blobs", "meta"))
-    known = {"agentId", _ROOT, _SECRET}
-    return bool(_HASH.fullmatch(text_of(blob.get("id")))) or not known.isdisjoint(_decode_row(row.get("value")))
+    hashed = re.fullmatch("[0-9a-fA-F]{64}", text_of(blob.get("id")))
+    return bool(hashed) or not {"agentId", _ROOT, _SECRET}.isdisjoint(_decode_row(row.get("value")))
 
 
 def _decode_row(value: object) -> Data:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from schemas.diffs import FileDiff
     from schemas.session import Session
 
-_NOTES = frozenset({"interaction_query", "connection", "retry"})
 _NAMES = {
     "shell": "Shell", "read": "Read", "write": "Write", "edit": "Edit", "delete": "Delete", "ls": "LS", "glob": "Glob",
     "grep": "Grep", "updateTodos": "TodoWrite", "task": "Task",
@@ -151,7 +150,7 @@ class CursorStream(Tools, Stream):
                 yield Skip("system init")
             case "result":
                 yield from _result(record)
-            case _ if kind in _NOTES:
+            case "interaction_query" | "connection" | "retry":
                 facts = {k: v for k, v in record.items() if k not in ("type", "session_id", "timestamp_ms")}
                 yield Say(Kind.NOTE, as_json(facts) if facts else "", label=kind.replace("_", " "))
             case _:

@@ -52,13 +52,10 @@ PUBLISHED = Published(
     ),
     seller="cursor",
 )
-_SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
-"""Tools that start a subagent."""
 _WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
 _SHELL = re.compile(
     r"\AExit code: (-?\d{1,10})\n\nCommand output:\n\n```\n(.*)\n```\n\nCommand completed in (\d{1,12}) ms\.", re.DOTALL
 )
-_SAYS = ("content", "error", "message", "reason")
 STATES = {
     "success": ToolStatus.OK, "failure": ToolStatus.ERROR, "error": ToolStatus.ERROR, "timeout": ToolStatus.ERROR,
     "rejected": ToolStatus.DENIED,
@@ -72,7 +69,7 @@ class Call(Use):
 def call_of(name: object, use_id: str, given: object, answer: Answer | None = None, model: str = "") -> Call:
     """A tool use, its input given as an object or a text."""
     tool, asked = one_line(text_of(name)).removeprefix("functions."), arguments_of(given)
-    task = task_in(asked) if tool in _SPAWNS else None
+    task = task_in(asked) if tool in ("Task", "Subagent", "task", "task_v2") else None
     return Call(
         name=tool, use_id=use_id, input=asked, task=task, answer=answer, model=model,
         flags=Flag.SUBAGENT if task else NO_FLAGS,
@@ -144,8 +141,8 @@ def _take(answer: Answer, value: object) -> None:
         elif printed or "exitCode" in body or body.get("diffString") or not body:
             answer.text = "\n".join(text.rstrip("\n") for text in printed)
         else:
-            words = (text for key in _SAYS if state and (text := text_of(body.get(key))))
-            answer.text = next(words, "") or as_json(body, indent=True)
+            keys = ("content", "error", "message", "reason") if state else ()
+            answer.text = next(filter(None, (text_of(body.get(key)) for key in keys)), "") or as_json(body, indent=True)
     elif isinstance(value, list):
         answer.images = [picture(part) for part in value if is_image(part)]
         answer.text = "\n".join(map(_text_in, (part for part in value if not is_image(part))))

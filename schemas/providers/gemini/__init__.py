@@ -33,17 +33,11 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
-_HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OVER = 1 << 20
 """Bytes of context that a resume leaves in a file of its own, at most."""
-_LONGEST, _MOST_FOLDERS = 8192, 5000
-_SAVED = re.compile(r"checkpoint-(.+)\.json")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_MOST_FILES = 5000
+_LONGEST, _MOST_ENTRIES = 8192, 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
-_MASKED = "<tool_output_masked>"
-"""What a result begins with that the CLI took out of the model's context."""
-_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
+_ACKNOWLEDGEMENT = re.compile(r"\s*Got it\. Thanks for the (?:additional )?context!\s*")
 """What the program lets the model say to the context, or to a summary."""
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
@@ -98,7 +92,7 @@ class Log(History):
         self._is_listed = self._has_news = False
         """Whether a checkpoint lists it; whether anything was new in what was read of it."""
         self._before = 0
-        """How many messages there were before the checkpoint."""
+        """How many messages there were before the record."""
         self._parts: dict[int, int] = {}
         """By the hash of a message and its part: the hash of a text, or whether a tool use has its result."""
         self._known: dict[int, _Message] = {}
@@ -109,7 +103,7 @@ class Log(History):
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whose the record is, and take messages back."""
-        value = record[3]
+        value, self._before = record[3], len(self._all)
         self.branched = self._is_listed = self._has_news = False
         if isinstance(target := value.get("$rewindTo"), str):
             self._rewind(target)
@@ -117,7 +111,6 @@ class Log(History):
             self._name = text_of(value.get("id")) or f"@{record[0]}"
             self._at = self._list[self._name] = self._message(self._name)
         elif isinstance(meta.get("messages"), list):
-            self._before = len(self._all)
             names = (text_of(message.get("id")) for message in messages_of(meta))
             self._list = {name: self._message(name) for name in names if name}
         return True
@@ -194,19 +187,18 @@ class Log(History):
         # What is written again goes with the figures that come with it; after that it is nothing new.
         if known is not None and (is_listed or (known == text and at.usage is not None)):
             return None
-        mark = _mark(item.kind, item.text)
+        mark, again = _mark(item.kind, item.text), [_mark(Kind.PROMPT, prompt) for prompt in item.again]
         if is_listed and at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
-        elif self._is_known(*([] if at.rows else [mark]) if is_listed else (_mark(Kind.PROMPT, p) for p in item.again)):
+        elif self._is_known(*(again if not is_listed else [] if at.rows else [mark])):
             return None
         self._parts[part], self._known[mark] = text, at
         return item
 
     def _is_known(self, *marks: int) -> bool:
         """Return whether all of this was said before the record, and not taken back: its message is that one now."""
-        before = self._before if self._is_listed else len(self._all)
         known = (self._known.get(mark) for mark in marks)
-        found = [message for message in known if message is not None and not message.rewound and message.place < before]
+        found = [one for one in known if one is not None and not one.rewound and one.place < self._before]
         if is_known := len(marks) == len(found) > 0:
             self._at = self._named[self._name] = self._list[self._name] = found[-1]
         return is_known
@@ -304,13 +296,12 @@ class Gemini(google.Tools, Lines):
         for path, stat in matching(location.path, "*/chats/session-*", problems):
             if match := _SESSION.fullmatch(os.path.basename(path)):
                 project = os.path.basename(os.path.dirname(os.path.dirname(path)))
-                rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
+                rank = match[3] == "jsonl", not re.fullmatch(r"[0-9a-f]{64}", project), stat.st_mtime_ns
                 file = SessionFile(self.id, path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
                 best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
-        largest: dict[str, int] = {}
-        for _, file in best.values():
-            largest[file.id] = max(file.size, largest.get(file.id, 0))
-        yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
+        found = [file for _, file in best.values()]
+        largest = {file.id: file.size for file in sorted(found, key=lambda file: file.size)}
+        yield from (file for file in found if file.size == largest[file.id] or not _is_left_over(file))
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a session in either form, a saved chat or a prompt log."""
@@ -358,7 +349,7 @@ class Gemini(google.Tools, Lines):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
         elif saved(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
-            if match := _SAVED.fullmatch(path.name):
+            if match := re.fullmatch(r"checkpoint-(.+)\.json", path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
                 reader.facts.title(Title(unquote(match[1]), rank=-1))
         return reader
@@ -370,7 +361,7 @@ class Gemini(google.Tools, Lines):
         """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
         found: dict[str, Path] = {}
         for folder in _folders(session):
-            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_FILES):
+            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_ENTRIES):
                 if (path := Path(name)).suffix in (".json", ".jsonl") and path != session.path.absolute():
                     found[path.stem] = path  # the log comes after the document
         for name, path in found.items():
@@ -408,7 +399,7 @@ class Gemini(google.Tools, Lines):
         answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
         tool.use_id = clean(text_of(call.get("id")))
-        tool.spilled = tool.text.startswith(_MASKED)
+        tool.spilled = tool.text.startswith("<tool_output_masked>")  # which the CLI took out of the model's context
         if about := one_line(text_of(call.get("description")), 300):
             # The program makes it of the input, or takes the words that describe the tool to the model.
             if tool.type in ("generic", "unknown"):
@@ -423,7 +414,7 @@ class Gemini(google.Tools, Lines):
 
 def _folders(session: Session) -> list[Path]:
     """Return the folders of subagents: below the chats, by the session's id. A subagent's own lie beside its folder."""
-    name, folder = _UNSAFE.sub("_", session.id), session.path.absolute().parent
+    name, folder = re.sub(r"[^A-Za-z0-9_-]", "_", session.id), session.path.absolute().parent
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
 
 
@@ -458,7 +449,7 @@ def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> dict[str, str]:
     from hashlib import sha256  # brings OpenSSL, for which most sessions need not wait
 
     listed = dict_of(object_in(home / "projects.json").get("projects"))
-    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_FOLDERS])
+    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_ENTRIES])
     roots = filter(None, (_read_root(Path(folder)) for folder in folders))
     known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
     hashes = {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
@@ -592,8 +583,7 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
     if what is Kind.NOTE and "\n" not in line:
         label = one_line(f"{label}: {line}" if label else line, 300)
         text = "" if len(line) < 200 else text
-    if kind == "info" and line == "Request cancelled.":
-        what = Kind.INTERRUPT
+    what = Kind.INTERRUPT if kind == "info" and line == "Request cancelled." else what
     yield Said(what, text, label, id=text_of(value.get("id")))
 
 
@@ -633,7 +623,7 @@ def _read_answer(value: Data, content: object) -> list[Any]:
         items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=begun))
     if ((text := said.text) and not text.isspace()) or said.media:
         items.append(Said(Kind.TEXT, text, "", model, name, images=said.media))
-        if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
+        if not isinstance(content, str) and not tokens and _ACKNOWLEDGEMENT.fullmatch(text):
             items[-1].kind, items[-1].label = Kind.CONTEXT, "Said by the program for the model"
     if said.calls or value.get("toolCalls"):
         calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]

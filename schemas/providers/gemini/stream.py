@@ -141,12 +141,11 @@ def _is_speech(record: Data) -> bool:
 def _read_end(record: Data) -> Iterator[Any]:
     """A process's end: how it ended, and the tokens of all its model calls."""
     stats, error = dict_of(record.get("stats")), dict_of(record.get("error"))
-    failed = record.get("status") == "error" or bool(error)
+    failed, kind = record.get("status") == "error" or bool(error), one_line(text_of(error.get("type")), 80)
     parts = {name: _usage_of(dict_of(part)) for name, part in dict_of(stats.get("models")).items()}
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
-        label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, text_of(error.get("message")), label)
+        yield Say(Kind.ERROR, text_of(error.get("message")), kind or "Run failed")
     elif "type" in record:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
@@ -158,9 +157,8 @@ def _read_end(record: Data) -> Iterator[Any]:
         yield from (Spent(part, model=name) for name, part in known.items())
     elif whole is not None:
         yield Spent(whole, model=next(iter(known)) if len(known) == 1 else "")
-    seconds = as_count(stats.get("duration_ms")) or 0  # 0 after a fatal error
-    how = one_line(text_of(error.get("type")), 80) or ("error" if failed else "success")
-    yield Turn(begins=False, seconds=seconds / 1000 if seconds else None, failed=failed, how=how)
+    seconds = (as_count(stats.get("duration_ms")) or 0) / 1000 or None  # 0 after a fatal error
+    yield Turn(begins=False, seconds=seconds, failed=failed, how=kind or ("error" if failed else "success"))
 
 
 def _usage_of(stats: Data) -> TokenUsage | None:

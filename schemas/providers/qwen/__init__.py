@@ -55,9 +55,7 @@ _COUNTS = (
     "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
     "toolUsePromptTokenCount", "totalTokenCount",
 )  # fmt: skip
-_FACTS = {"recordType": "type", "recordSubtype": "subtype"} | {
-    name: name for name in ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
-}
+_FACTS = ("cwd", "gitBranch", "promptId", "provenance", "agentId", "agentName", "externalInputKind")
 _MOST_FILES, _HEAD = 5000, 64 << 10
 
 
@@ -165,7 +163,8 @@ class Qwen(google.Tools, Lines):
 
     def facts(self, record: Data) -> Data:
         """Return the facts of a record for which SessionData has no field."""
-        named = {name: record.get(key) for name, key in _FACTS.items()}
+        named = {"recordType": record.get("type"), "recordSubtype": record.get("subtype")}
+        named |= {name: record.get(name) for name in _FACTS}
         return {name: one_line(text, 4096) for name, text in named.items() if isinstance(text, str) and text}
 
     def read(self, record: Data) -> Iterator[Item]:
