@@ -252,7 +252,7 @@ def _coloured(text: str, display: object) -> list[Run]:
     The text is the whole output; the screen's copy is wrapped and padded to a terminal's width and may be only its
     end. So both are compared without white space, and where they agree the colours hold.
     """
-    if len(text) > 200_000:
+    if len(text) > 200_000:  # it would take too long
         return []
     seen = [
         (char, sgr) for line in ansi_lines(display) for piece, sgr in line for char in "".join(clean(piece).split())

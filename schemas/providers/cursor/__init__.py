@@ -37,11 +37,8 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _TRANSCRIPTS = "agent-transcripts"
-_MOST_FOLDERS = 400
-"""Directories that resolving one slug may look into."""
 # What other agents put beside role and message, or into the message, as the role too: an id, a time, a model.
 _FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
-_BEGINNING, _MOST_CHILDREN = 256 << 10, 2000
 _REDACTED = "[REDACTED]"
 _STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
 _THOUGHTS = frozenset({"reasoning", "thinking"})
@@ -253,9 +250,9 @@ class Cursor(Tools, Lines):
         if not session.workspace_root:
             yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
         yield Fact(otherTranscripts=[str(path) for path in transcripts[1:]])
-        for path in subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
+        for path in subagents_of(transcripts[0])[:2000] if transcripts else ():
             # The task of a subagent is the text of its first line, whoever it is said to come from.
-            records = JsonLines().push(bytes_in(path, _BEGINNING))
+            records = JsonLines().push(bytes_in(path, 256 << 10))
             prompts = (prompt_in(dict_of(record[3].get("message"))) for record in records)
             if prompt := next(filter(None, prompts), ""):  # else nothing is written yet
                 yield Child(path.stem, path, task=Task("", prompt, prompt))
@@ -321,7 +318,7 @@ def path_in(uri: str) -> str:
 def resolve_slug(slug: str) -> str:
     """The directory on this machine that has the slug, the longest names tried first; the slug where there is none."""
     waiting = [(f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)] if slug else []
-    for _ in range(_MOST_FOLDERS):
+    for _ in range(400):  # so many directories are looked into
         folder, rest = waiting.pop() if waiting else ("", "")
         if not rest:
             return folder or slug

@@ -249,10 +249,7 @@ _CONTEXT = """user_info user_rules always_applied_workspace_rules agent_requesta
     terminal_files_information mcp_file_system mcp_file_system_servers mcp_instructions mcp_meta_tool_servers
     mcp_meta_tools dynamic_tools available_subagent_models available_subagent_types hooks_context context
     external_links""".split()  # noqa: SIM905
-_BESIDE = ("timestamp", "image_files", "external_links")
-"""What comes with a prompt and says nothing about whether the rest is one."""
 _OPEN = re.compile(rf"<({'|'.join(('user_query', 'timestamp', 'image_files', *_CONTEXT))})(?:\s[^<>]{{0,300}})?>")
-_LISTED = re.compile(r"^[ \t]*(?:\d+\.|[-*])[ \t]+(\S.*)$", re.MULTILINE)
 _INJECTED = (
     ("Perform any necessary follow-up actions in response to the subagent completion above.", "subagent finished"),
     ("Briefly inform the user about the task result and perform any follow-up actions", "task finished"),
@@ -275,7 +272,8 @@ def split(texts: Iterable[str]) -> Split:
     asked = any(tag == "user_query" for tags in found for tag, _, _ in tags)
     context, images, typed, time = list[tuple[str, str]](), list[Part](), list[str](), None
     for tags in found:
-        first = next((n for n, (tag, _, _) in enumerate(tags) if tag not in _BESIDE), len(tags))
+        beside = ("timestamp", "image_files", "external_links")  # they tell nothing of the rest
+        first = next((n for n, (tag, _, _) in enumerate(tags) if tag not in beside), len(tags))
         if not asked and first < len(tags) and not tags[first][0]:  # tags within are what somebody wrote about
             tags[first:] = [("user_query", "", "".join(outer for _, outer, _ in tags[first:]))]
         for tag, outer, inner in tags:
@@ -285,7 +283,7 @@ def split(texts: Iterable[str]) -> Split:
                     context.append((words, label))
                 elif words:
                     typed.append(words)
-            elif tag == "image_files" and (paths := _LISTED.findall(inner)):
+            elif tag == "image_files" and (paths := re.findall(r"(?m)^[ \t]*(?:\d+\.|[-*])[ \t]+(\S.*)$", inner)):
                 images += [image_part("", None, path.strip()) for path in paths]
             elif tag == "timestamp" and time is None and (time := sent_at(inner)) is not None:
                 continue
@@ -338,7 +336,6 @@ def sent_at(text: str) -> float | None:
 
 
 _SIGN = re.compile(rb"^\[(?:Thinking|Tool call|Tool result)\](?:[ \t\r]|$)", re.MULTILINE)
-_QUERY = re.compile(rb"^<(?:user_query|user_info|timestamp)>", re.MULTILINE)
 # Within an open `<user_query>` a person may quote what looks like a role.
 _BLOCK = re.compile(
     r"<user_query>[^<]*(?:<(?!/?user_query>)[^<]*)*</user_query>|^(user|assistant|A):[ \t]*$", re.MULTILINE
@@ -354,7 +351,7 @@ def is_text(data: bytes) -> bool:
     """
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()
-    marked = _SIGN.search(data) or (first == b"user:" and _QUERY.search(data))
+    marked = _SIGN.search(data) or (first == b"user:" and re.search(rb"(?m)^<user_(?:query|info)>|^<timestamp>", data))
     return bool(marked) and first in (b"user:", b"assistant:", b"A:")
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
-_MOST_LEFT_OVER = 1 << 20
-"""Bytes of context that a resume leaves in a file of its own, at most."""
 _LONGEST, _MOST_ENTRIES = 8192, 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
 _ACKNOWLEDGEMENT = re.compile(r"\s*Got it\. Thanks for the (?:additional )?context!\s*")
@@ -420,7 +418,7 @@ def _folders(session: Session) -> list[Path]:
 
 def _is_left_over(file: SessionFile) -> bool:
     """Return whether a log holds a header and context, and no message: all its records update something else."""
-    return file.size <= _MOST_LEFT_OVER and all(
+    return file.size <= 1 << 20 and all(
         ("sessionId" in one and "messages" not in one) or "$set" in one
         for one in map(read_record, bytes_in(file.path).splitlines())
     )
@@ -497,13 +495,8 @@ def records_of(value: Any) -> list[Data]:
         ]
     if is_log(value):  # whose own numbers begin anew with every session
         return [
-            {
-                **item,
-                "type": "user",
-                "id": f"{item['sessionId']}.{item['messageId']}.{number}",
-                "content": item["message"],
-            }
-            for number, item in enumerate(value)
+            {**one, "type": "user", "id": f"{one['sessionId']}.{one['messageId']}.{number}", "content": one["message"]}
+            for number, one in enumerate(value)
         ]
     if not is_header(value):
         return []

@@ -43,14 +43,10 @@ _SILENT = frozenset({
     "parent_session", "session_sources_snapshot", "turn_result", "user_text_elements", "omni_recall",
 })  # fmt: skip
 _SILENT_FAMILIES = ("goal_", "agent_", "session_artifact_", "managed_session_")
-_STEERS = ("mid_turn_user_message", "realtime_message")
-"""Said by a person without opening an exchange: while tools ran, or in a voice conversation."""
 _NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtime": "Goal"}
 """Subtypes of user records that the program sends, and what to call them where they have no words for people."""
 STARTERS = frozenset({"agent", "task"})
 """Tools that start a subagent: `task`, since 2026 `agent`."""
-_HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
-"""What the `prompt_id` of a call has whose answer is in no record."""
 _COUNTS = (
     "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
     "toolUsePromptTokenCount", "totalTokenCount",
@@ -200,7 +196,8 @@ class Qwen(google.Tools, Lines):
             body = more or (line if "\n" in line or len(line) > 200 else "")
             yield Say(Kind.NOTE, body, label=line or _NOTES[subtype], images=media)
             return
-        if subtype and subtype not in _STEERS:
+        # Without opening an exchange a person speaks while tools run, or in a voice conversation.
+        if subtype not in ("", "mid_turn_user_message", "realtime_message"):
             yield Say(Kind.UNKNOWN, label=f"user {subtype}")
             return
         yield from _replies(record)
@@ -283,10 +280,11 @@ class Qwen(google.Tools, Lines):
         return Say(Kind.COMMAND, command, label=one_line(command))
 
     def _telemetry(self, event: Data) -> Iterator[Item]:
-        helper = _HELPER.search(text_of(event.get("prompt_id"))) is not None
-        if event.get("event.name") == "qwen-code.api_error":
+        name, prompt = event.get("event.name"), text_of(event.get("prompt_id"))
+        if name == "qwen-code.api_error":
             yield Say(Kind.ERROR, text_of(event.get("error_message") or event.get("error")), label="API error")
-        elif event.get("event.name") == "qwen-code.api_response" and helper:
+        # One of these prompts has its answer in no record.
+        elif name == "qwen-code.api_response" and re.search("(?:^|#)(?:managed|compress)-", prompt):
             names = ("input", "output", "cached_content", "thoughts", "tool", "total")
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
