@@ -12,7 +12,7 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_text, usage_in
+from schemas.providers.codex.texts import Result, Segment, content_of, content_text, usage_in
 from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
@@ -120,19 +120,21 @@ def read(record: Data) -> Items:
         reader = _EVENTS.get(sub) or (_hidden if sub.endswith(("_begin", "_delta")) else None)
     else:
         reader = _LINES.get(text_of(kind))
-    return reader(payload) if reader is not None else [Say(Kind.UNKNOWN, label=type_of(record))]
+    if reader is not None:
+        return reader(payload)
+    name = hidden_as(record)
+    return [Say(Kind.UNKNOWN, label=f"{kind} {name}" if kind in _WITH_TYPES and name != kind else name)]
 
 
-def type_of(record: Data) -> str:
-    """A record's type: that of an item or event with the name of what it is."""
-    kind, payload = text_of(record.get("type")), dict_of(record.get("payload"))
-    sub = text_of(payload.get("type")) if kind in ("response_item", "event_msg") else ""
-    return f"{kind} {sub}".strip() or "(no type)"
+_WITH_TYPES = ("response_item", "event_msg")
+"""The types of records that tell in their payload what they are."""
 
 
 def hidden_as(record: Data) -> str:
     """The type under which a record that holds nothing is counted: an item's or event's own."""
-    return type_of(record).removeprefix("response_item ").removeprefix("event_msg ")
+    kind = record.get("type")
+    name = text_of(dict_of(record.get("payload")).get("type")) if kind in _WITH_TYPES else ""
+    return name or text_of(kind) or "(no type)"
 
 
 def _hidden(payload: Data) -> Items:
@@ -207,18 +209,17 @@ _CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DO
 
 def _spoken(content: object, source: int, body: Data) -> Items:
     """Read a text of the assistant: its event lacks the citations that its item carries."""
-    text, phase, plan = content_text(content), body.get("phase"), None
+    (text, images), phase, plan = content_of(content), body.get("phase"), None
     if "<oai-mem-citation>" in text:
         text = _CITATION.sub("", text).rstrip()
     if "<proposed_plan>" in text:
         plan = _PLAN.search(text)
     if not text.strip():
         return [Skip("empty message")]
-    say = Twin(_TEXT, text, source=source, extra={"phase": phase} if phase and type(phase) is str else None)
+    extra = {"phase": phase} if phase and type(phase) is str else None
+    say = Twin(_TEXT, text, source=source, extra=extra, images=images)
     if plan is not None:
         say.plan, say.text = plan[1], _PLAN.sub(r"\1", text)
-    if type(content) is list and len(content) > 1:
-        say.images = texts.content_images(content)
     return [say]
 
 
@@ -347,11 +348,11 @@ def _mcp(body: Data) -> Items:
     """A tool of an MCP server answered: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
     use, data = dict_of(body.get("invocation")) or body, dict_of(body.get("result"))
     inner = dict_of(data.get("Ok")) or data
-    text = content_text(inner.get("content"), "\n")
+    text, images = content_of(inner.get("content"), "\n")
     structured = inner.get("structuredContent", inner.get("structured_content"))
     if not text and structured is not None:
         text = as_json(structured, indent=True)
-    found = Result(text=text, images=texts.content_images(inner.get("content")))
+    found = Result(text=text, images=images)
     if inner.get("isError") is True or data.get("Err") is not None:
         texts.failed(found, data.get("Err"))
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from schemas.clean import as_json, clean
@@ -50,45 +49,43 @@ _TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
 """The usual types of texts, which are told at once."""
 
 
-def content_items(content: object) -> list[tuple[str, Any]]:
-    """The pieces of content, one an item: ("text", str), ("image", Part), ("other", label), or ("none", "")."""
+def content_items(content: object) -> list[str | Part | None]:
+    """The pieces of content, one an item: a text or a name in brackets, an image, or None where there is nothing."""
     return list(map(_content_item, content)) if type(content) is list else [_content_item(content)]
 
 
-def _content_item(item: object) -> tuple[str, Any]:
+def _content_item(item: object) -> str | Part | None:
     if type(item) is str:
-        return "text", item
+        return item
     body = item if isinstance(item, dict) else {}
     kind, text = body.get("type"), body.get("text")
     if kind in _TEXTS and type(text) is str:
-        return "text", text
+        return text
     if type(kind) is str and "image" in kind.lower():
         url = body.get("image_url") or body.get("url")
         if "data" in body:
             url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
-        parts = image_of(url, body.get("file_id") or body.get("path"))
-        return ("image", parts[0]) if parts else ("none", "")
+        return next(iter(image_of(url, body.get("file_id") or body.get("path"))), None)
     if type(text) is str:
-        return "text", text
+        return text
     if kind == "encrypted_content":
         sealed = text_of(body.get("encrypted_content"))
-        return ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
+        return "[encrypted]" if sealed.startswith("gAAAAA") else sealed
     if body:
         name = body.get("name") or body.get("path") or body.get("uri")
-        return "other", f"[{clean(' '.join(str(v)[:200] for v in (text_of(kind), name) if v))}]"
-    return "none", ""
+        return f"[{clean(' '.join(str(v)[:200] for v in (text_of(kind), name) if v))}]"
+    return None
+
+
+def content_of(content: object, between: str = "") -> tuple[str, list[Part]]:
+    """The readable text of content, and the placeholders of its images."""
+    found = content_items(content)
+    return between.join([one for one in found if type(one) is str]), [one for one in found if type(one) is Part]
 
 
 def content_text(content: object, between: str = "") -> str:
     """The readable text of content, images apart."""
-    if type(content) is str:
-        return content
-    return between.join([value for kind, value in content_items(content) if kind == "text" or kind == "other"])
-
-
-def content_images(content: object) -> list[Part]:
-    """The placeholders of the images in content."""
-    return [value for kind, value in content_items(content) if kind == "image"]
+    return content_of(content, between)[0]
 
 
 @dataclass(slots=True)
@@ -137,8 +134,9 @@ def decode(output: object) -> Result:
         return failed(found) if output.get("success") is False else found
     if isinstance(output, dict) and "type" not in output:
         return Result(text=as_json(output, indent=True))
-    found = _decode_text(content_text(output, "\n"))
-    found.images = content_images(output)
+    text, images = content_of(output, "\n")
+    found = _decode_text(text)
+    found.images = images
     return found
 
 
@@ -219,7 +217,7 @@ _TAG = re.compile(
 # Their bodies are other people's text, which may hold the closing tag itself.
 _GREEDY = ("skill", "hook_prompt", "user_shell_command")
 _ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
-_AGENTS = re.compile(r"# agents\.md instructions(?:.*?</instructions>|.*)", re.IGNORECASE | re.DOTALL)
+_AGENTS = re.compile(r"# agents\.md instructions", re.IGNORECASE)
 _IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
 _REQUEST = "## My request for Codex:"
 _HANDOVER = "Another language model started to solve this problem"
@@ -229,8 +227,7 @@ _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
 
-@lru_cache(maxsize=16)  # Codex says much of it again at the beginning of each turn
-def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
+def split_text(text: str, developer: bool = False) -> list[Segment]:
     """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT.
 
     What a `developer` wrote is of tags only, and may quote the tag that closes one (lab/faults/codex-2).
@@ -240,19 +237,17 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
     while rest:
         end = len(rest)
         if match := _TAG.match(rest):
-            tag = match[1].lower()
-            closings = re.finditer(f"</{tag}>", rest, re.IGNORECASE)
-            closing = next(closings, None)
-            if developer or tag in _GREEDY:
-                closing = [closing, *closings][-1]
-            end = closing.end() if closing else end
-            inner = rest[match.end() : closing.start() if closing else end].strip()
-            segments.extend(_tagged(tag, inner, rest[:end]))
+            tag, closing = match[1].lower(), f"</{match[1]}>"
+            last = developer or tag in _GREEDY
+            stop = rest.rfind(closing, match.end()) if last else rest.find(closing, match.end())
+            stop, end = (stop, stop + len(closing)) if stop >= 0 else (end, end)
+            segments.extend(_tagged(tag, rest[:end], match.end(), stop))
         elif developer and (match := _ANY_TAG.match(rest)):
             segments.append((_CONTEXT, rest, match[1].replace("_", " ")))
-        elif match := _AGENTS.match(rest):
-            end = match.end()
-            segments.append((_CONTEXT, match[0], "project instructions"))
+        elif _AGENTS.match(rest):
+            stop = rest.find("</INSTRUCTIONS>")
+            end = stop + len("</INSTRUCTIONS>") if stop >= 0 else end
+            segments.append((_CONTEXT, rest[:end], "project instructions"))
         elif rest.startswith(_HANDOVER):
             segments.append((_CONTEXT, rest, "summary of the earlier conversation"))
         elif _WARNING.match(rest):
@@ -263,18 +258,20 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
         else:
             segments.append((_PROMPT, rest, ""))
         rest = rest[end:].strip()
-    return tuple(segments)
+    return segments
 
 
-def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
+def _tagged(tag: str, envelope: str, start: int, stop: int) -> list[Segment]:
+    """The segments of what stands in a tag: from `start` to `stop` of its envelope."""
     if tag == "turn_aborted":
-        return [(Kind.INTERRUPT, inner, "")]
+        return [(Kind.INTERRUPT, envelope[start:stop].strip(), "")]
     if tag == "subagent_notification":  # a child's result, as Codex tells it to its parent
+        inner = envelope[start:stop].strip()
         data = read_record(inner.encode("utf-8", "replace"))
         state, text = status_text(data.get("status"))
         name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
         return [(Kind.NOTE, text or inner, " ".join(filter(None, ("subagent", name, state))))]
-    if tag == "user_shell_command" and (match := _SHELL.search(inner)):
+    if tag == "user_shell_command" and (match := _SHELL.search(envelope, start, stop)):
         return [(Kind.COMMAND, match[1].strip(), "shell"), *printed(decode((match[2] or "").strip("\n")))]
     return [(_CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
 
@@ -303,16 +300,15 @@ def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
     images: list[Part] = []
     typed: list[str] = []
     at = -1
-    for place, (what, value) in enumerate(content_items(payload.get("content"))):
-        if what == "text":
-            pieces = () if _IMAGE_TAG.fullmatch(value) else split_text(value, not is_user)
-        elif what == "image" and is_user:
+    for place, value in enumerate(content_items(payload.get("content"))):
+        if isinstance(value, Part) and is_user:
             at = len(found) if at < 0 else at
             images.append(value)
             continue
-        else:
-            pieces = ((_PROMPT, value.text if what == "image" else value, ""),) if what != "none" else ()
-        for piece in pieces:
+        text = value.text if isinstance(value, Part) else value
+        if not text or _IMAGE_TAG.fullmatch(text):
+            continue
+        for piece in split_text(text, not is_user):
             kind = text_of(kinds[place]) if place < len(kinds) else ""
             if piece[0] is not _PROMPT:
                 found.append(piece)
