@@ -16,9 +16,10 @@ from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
 _FIGURES = (
-    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
-    *("output_tokens", "reasoning_output_tokens", "total_tokens"),
-)
+    "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens",
+    "total_tokens",
+)  # fmt: skip
+_NOTHING = TokenUsage()
 
 
 def usage_in(said: object) -> TokenUsage | None:
@@ -33,7 +34,6 @@ def usage_in(said: object) -> TokenUsage | None:
     return usage if total is not None or usage != _NOTHING else None
 
 
-_NOTHING = TokenUsage()
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
 
@@ -148,40 +148,35 @@ def _with_metadata(found: Result, metadata: object) -> Result:
 
 
 def _decode_text(text: str) -> Result:
-    if text.startswith(_STARTS) and (match := _HEADER.match(text)):
-        return _headed(text[match.end() :], match)
-    if text.startswith("{") and '"output"' in text[:64]:
+    found = Result(text=text)
+    if text.startswith(_STARTS) and (head := _HEADER.match(text)):
+        classic, script, cell, seconds, exited, process = head.groups()
+        text, found.seconds = text[head.end() :], float(seconds)
+        if script is not None:
+            found.text, found.status = text.lstrip("\n"), _SCRIPTS.get(script, ToolStatus.OK)
+            found.process = cell or "" if script == "running" else ""
+            return found
+        code, found.process = exited or classic, process or ""
+        found.exit_code = int(code) if code else None
+        found.status = ToolStatus.ERROR if found.exit_code else found.status
+        if process and not code:
+            found.status = ToolStatus.BACKGROUND
+    elif text.startswith("{") and '"output"' in text[:64]:
         # JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`
         value = read_record(text.encode("utf-8", "replace"))
         output = value.get("output")
         if not isinstance(output, str) or not value.keys() <= {"output", "metadata"}:
-            return Result(text=text)
+            return found
         inner = _decode_text(output) if output[:1] != "{" else Result(text=output)
         return _with_metadata(inner, value.get("metadata"))
-    found = Result(text=text)
-    if _is_aborted(text):
-        found.status = ToolStatus.INTERRUPTED
     elif "rejected by user" in text[:200]:
         found.status = ToolStatus.DENIED
     elif text.startswith(_FAILED):
         found.status = ToolStatus.ERROR
+    if text.startswith("aborted") and _ABORTED.fullmatch(text):
+        found.status = ToolStatus.INTERRUPTED
+    found.text = text
     return found
-
-
-def _headed(body: str, head: re.Match[str]) -> Result:
-    classic, script, cell, seconds, exited, process = head.groups()
-    if script is not None:
-        process, status = cell if script == "running" else None, _SCRIPTS.get(script, ToolStatus.OK)
-        return Result("", body.lstrip("\n"), status, None, float(seconds), process=process or "")
-    code = int(exited or classic or 0) if exited or classic else None
-    status = ToolStatus.INTERRUPTED if _is_aborted(body) else ToolStatus.ERROR if code else ToolStatus.OK
-    if process is not None and code is None and status is ToolStatus.OK:
-        status = ToolStatus.BACKGROUND
-    return Result("", body, status, code, float(seconds), process=process or "")
-
-
-def _is_aborted(text: str) -> bool:
-    return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
 def ended(body: dict[str, Any]) -> Result:
@@ -217,12 +212,15 @@ _TAG = re.compile(
 # Their bodies are other people's text, which may hold the closing tag itself.
 _GREEDY = ("skill", "hook_prompt", "user_shell_command")
 _ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
-_AGENTS = re.compile(r"# agents\.md instructions", re.IGNORECASE)
-_IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
+_IDE = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _REQUEST = "## My request for Codex:"
-_HANDOVER = "Another language model started to solve this problem"
-_WARNING = re.compile(r"Warning: (?:apply_patch was requested via |The maximum number of (?:unified )?exec processes )")
-"""What Codex of early 2026 told its model in the person's place."""
+_FOR_THE_MODEL = {
+    "Another language model started to solve this problem": "summary of the earlier conversation",
+    # What Codex of early 2026 told its model in the person's place.
+    "Warning: apply_patch was requested via ": "warning",
+    "Warning: The maximum number of exec processes ": "warning",
+    "Warning: The maximum number of unified exec processes ": "warning",
+}
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
@@ -244,15 +242,13 @@ def split_text(text: str, developer: bool = False) -> list[Segment]:
             segments.extend(_tagged(tag, rest[:end], match.end(), stop))
         elif developer and (match := _ANY_TAG.match(rest)):
             segments.append((_CONTEXT, rest, match[1].replace("_", " ")))
-        elif _AGENTS.match(rest):
-            stop = rest.find("</INSTRUCTIONS>")
-            end = stop + len("</INSTRUCTIONS>") if stop >= 0 else end
+        elif rest[:24].lower() == "# agents.md instructions":
+            before, closing, _ = rest.partition("</INSTRUCTIONS>")
+            end = len(before) + len(closing)
             segments.append((_CONTEXT, rest[:end], "project instructions"))
-        elif rest.startswith(_HANDOVER):
-            segments.append((_CONTEXT, rest, "summary of the earlier conversation"))
-        elif _WARNING.match(rest):
-            segments.append((_CONTEXT, rest, "warning"))
-        elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
+        elif label := next((label for begins, label in _FOR_THE_MODEL.items() if rest.startswith(begins)), ""):
+            segments.append((_CONTEXT, rest, label))
+        elif rest.startswith(_IDE) and (cut := rest.find(_REQUEST)) >= 0:
             segments.append((_CONTEXT, rest[:cut].rstrip(), "IDE context"))
             segments.append((_PROMPT, rest[cut + len(_REQUEST) :].strip(), ""))
         else:
