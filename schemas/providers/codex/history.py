@@ -7,7 +7,7 @@ messages: identical prompts are legitimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from math import floor, inf
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +89,7 @@ class Ownership:
             self.inherited = False  # behind the boundary
         elif self._start is not None:
             ordinal = whole(value.get("ordinal"))
-            if ordinal is None:  # not a paginated file after all
-                self.inherited, self._start = False, None
-            elif ordinal >= self._start:
+            if ordinal is None or ordinal >= self._start:
                 self._start = None
                 self._settle()
         elif kind == "session_meta":
@@ -144,8 +142,7 @@ class Spent:
         """The last response of the turn that was counted by a difference, and how many were."""
         self._total: TokenUsage | None = None
         self._said: object = None
-        self._tokens = 0
-        """The running total, the object that said it, and all tokens in it, as that counts them."""
+        """The running total, where it was read, and the object that said it."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
 
@@ -165,16 +162,16 @@ class Spent:
 
     def step(self, info: dict[str, Any], source: str, *, copied: bool) -> Count | None:
         """Return the tokens that a count adds to those before it; None if it repeats them."""
-        said = info.get("total_token_usage")
-        if said is not None and said == self._said:
+        said, known = info.get("total_token_usage"), self._said
+        if said is not None and said == known:
             return None  # as with every refresh of the screen
-        total, tokens = usage_in(said), as_count(dict_of(said).get("total_tokens")) or 0
-        before, known = self._total, self._tokens
-        if total is not None:
-            self._total, self._said, self._tokens = total, said, tokens
         if self.turn and hash(self.turn) in self._exact:
+            self._total, self._said = (None, said) if type(said) is dict else (self._total, known)
             return None
-        if total is not None and before is not None and tokens >= known:
+        total, before = usage_in(said), self._total or usage_in(known)
+        if total is not None:
+            self._total, self._said = total, said
+        if total is not None and before is not None and _all_in(said) >= _all_in(known):
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -191,13 +188,17 @@ class Spent:
         self._counted = name
         return Count(step, name, text_of(info.get("model")), closes=True)
 
-    def response(self, usage: TokenUsage, name: str, turn: str, source: str) -> Count:
+    def response(self, one: items.Response, source: str) -> Count:
         """One response exactly: what was counted by a difference before may be this very one."""
         if not self.turn:
-            self.begin_turn(turn)
-        self._exact.add(hash(turn or self.turn))
-        was, self._counted = self._counted if turn in ("", self.turn) else "", ""
-        return Count(usage, name or was or self._name(source), closes=True, was=was)
+            self.begin_turn(one.turn)
+        self._exact.add(hash(one.turn or self.turn))
+        was, self._counted = self._counted if one.turn in ("", self.turn) else "", ""
+        return Count(one.usage, one.id or was or self._name(source), closes=True, was=was)
+
+
+def _all_in(total: object) -> int:
+    return as_count(dict_of(total).get("total_tokens")) or 0
 
 
 class Rollout(History):
@@ -215,7 +216,8 @@ class Rollout(History):
         self._row = self._bare = self._thinking = self._instructed = -1
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
-        self._model, self._goal = "", ("", "")
+        self._place, self._goal = ("", ""), ("", "")
+        """The model and the directory; the goal and its label."""
         self._uses: dict[int, int] = {}
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
@@ -229,7 +231,7 @@ class Rollout(History):
         self._viewed: list[str] = []
         """The uses whose image follows as a message of role user (until early 2026)."""
         self._spent = Spent()
-        self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
+        self._words: dict[type, Callable[[Record, int, Any], Iterable[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
             items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
             items.Event: self._event, items.Border: self._border, items.Round: self._round,
@@ -293,7 +295,7 @@ class Rollout(History):
         if _TEXT <= kind <= _TOOL:
             self._prompts.clear()
 
-    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
+    def sift(self, record: Record, number: int, item: Any) -> Iterable[Placed]:
         return self._words[type(item)](record, number, item)
 
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
@@ -311,11 +313,12 @@ class Rollout(History):
     def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._spent.begin_turn(setting.turn)
-        changed = bool(setting.model) and self._model not in ("", setting.model)
-        self._model = setting.model or self._model
-        root = "" if self.session.workspace_root else setting.cwd
-        yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
-        if changed:
+        before, model = self._place, setting.model or self._place[0]
+        self._place = model, setting.cwd
+        if self._place != before:
+            root = "" if self.session.workspace_root else setting.cwd
+            yield record, number, Fact(model=model, cwd=setting.cwd, workspace_root=root)
+        if before[0] not in ("", model):
             yield record, number, setting
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
@@ -474,12 +477,11 @@ class Rollout(History):
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
-    def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        if count := self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied)):
-            yield record, number, count
-        yield record, number, item
+    def _round(self, record: Record, number: int, item: items.Round) -> Iterable[Placed]:
+        count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))
+        return [(record, number, one) for one in (count, item) if one is not None]
 
-    def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
-        if self.copied or item.thread in (None, self.session.id):
-            count = self._spent.response(item.usage, item.id, item.turn, self.copied or self.session.id)
-            yield record, number, count
+    def _response(self, record: Record, number: int, item: items.Response) -> Iterable[Placed]:
+        if not self.copied and item.thread not in (None, self.session.id):
+            return []
+        return [(record, number, self._spent.response(item, self.copied or self.session.id))]
