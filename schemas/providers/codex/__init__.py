@@ -6,7 +6,7 @@ rollouts, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,7 +25,6 @@ from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
-    from schemas.providers.codex.history import Rollout
     from schemas.session import Session
 
 
@@ -119,25 +118,9 @@ class Codex(Lines):
         proposed = not use and any(b"<proposed_plan>" in session.raw(span) for span in session.message_spans(index))
         return Wait.PLAN if proposed else None
 
-    # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
-
-    @cached_property
-    def history(self) -> type[Rollout]:  # type: ignore[override]
-        from schemas.providers.codex.history import Rollout
-
-        return Rollout
-
-    @cached_property
-    def read(self) -> Callable[[Data], Iterable[Any]]:
-        from schemas.providers.codex.items import read
-
-        return read
-
-    @cached_property
-    def type(self) -> Callable[[Data], str]:
-        from schemas.providers.codex.items import hidden_as
-
-        return hidden_as
+    history: ClassVar[Any] = cached_property(lambda self: _reading().Rollout)
+    read: Any = cached_property(lambda self: _reading().items.read)
+    type: Any = cached_property(lambda self: _reading().items.hidden_as)
 
     def name_of(self, record: Data) -> str:
         """Return no id: ids repeat in rollouts, and only the place of a record is its own."""
@@ -184,6 +167,13 @@ class Codex(Lines):
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
         told = [diff for one in changes for diff in tools.change_diffs(one)]
         return told or tools.patched(tool.name, tool.input)
+
+
+def _reading() -> Any:
+    # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
+    from schemas.providers.codex import history
+
+    return history
 
 
 PROVIDER = Codex()

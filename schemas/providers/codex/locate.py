@@ -61,10 +61,8 @@ def is_old_header(value: Data) -> bool:
 
 def is_typescript(document: object) -> bool:
     """Return whether a document is a rollout of the TypeScript program (formats note 9.1)."""
-    if not isinstance(document, dict):
-        return False
-    session = document.get("session")
-    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
+    held = dict_of(document)
+    return "timestamp" in dict_of(held.get("session")) and isinstance(held.get("items"), list)
 
 
 class Origin(NamedTuple):
