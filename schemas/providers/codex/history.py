@@ -7,7 +7,7 @@ messages: identical prompts are legitimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from math import floor, inf
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +171,8 @@ class Spent:
         total, before = usage_in(said), self._total or usage_in(known)
         if total is not None:
             self._total, self._said = total, said
-        if total is not None and before is not None and _all_in(said) >= _all_in(known):
+        tokens, fewer = (as_count(dict_of(one).get("total_tokens")) or 0 for one in (said, known))
+        if total is not None and before is not None and tokens >= fewer:
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -188,17 +189,13 @@ class Spent:
         self._counted = name
         return Count(step, name, text_of(info.get("model")), closes=True)
 
-    def response(self, one: items.Response, source: str) -> Count:
+    def response(self, usage: TokenUsage, name: str, turn: str, source: str) -> Count:
         """One response exactly: what was counted by a difference before may be this very one."""
         if not self.turn:
-            self.begin_turn(one.turn)
-        self._exact.add(hash(one.turn or self.turn))
-        was, self._counted = self._counted if one.turn in ("", self.turn) else "", ""
-        return Count(one.usage, one.id or was or self._name(source), closes=True, was=was)
-
-
-def _all_in(total: object) -> int:
-    return as_count(dict_of(total).get("total_tokens")) or 0
+            self.begin_turn(turn)
+        self._exact.add(hash(turn or self.turn))
+        was, self._counted = self._counted if turn in ("", self.turn) else "", ""
+        return Count(usage, name or was or self._name(source), closes=True, was=was)
 
 
 class Rollout(History):
@@ -231,7 +228,7 @@ class Rollout(History):
         self._viewed: list[str] = []
         """The uses whose image follows as a message of role user (until early 2026)."""
         self._spent = Spent()
-        self._words: dict[type, Callable[[Record, int, Any], Iterable[Placed]]] = {
+        self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
             items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
             items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
             items.Event: self._event, items.Border: self._border, items.Round: self._round,
@@ -295,7 +292,7 @@ class Rollout(History):
         if _TEXT <= kind <= _TOOL:
             self._prompts.clear()
 
-    def sift(self, record: Record, number: int, item: Any) -> Iterable[Placed]:
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         return self._words[type(item)](record, number, item)
 
     def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
@@ -477,11 +474,15 @@ class Rollout(History):
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
-    def _round(self, record: Record, number: int, item: items.Round) -> Iterable[Placed]:
-        count = self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied))
-        return [(record, number, one) for one in (count, item) if one is not None]
+    def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
+        info, source = item.info, self.copied or self.session.id
+        if count := self._spent.step(info, source, copied=bool(self.copied)):
+            yield record, number, count
+        used = as_count(dict_of(info.get("last_token_usage")).get("total_tokens"))
+        yield record, number, Fact(context_window=whole(info.get("model_context_window")), context_used=used)
 
-    def _response(self, record: Record, number: int, item: items.Response) -> Iterable[Placed]:
-        if not self.copied and item.thread not in (None, self.session.id):
-            return []
-        return [(record, number, self._spent.response(item, self.copied or self.session.id))]
+    def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
+        said, source = item.record, self.copied or self.session.id
+        if (self.copied or said.get("thread_id") in (None, source)) and (usage := usage_in(said.get("usage"))):
+            name, turn = text_of(said.get("response_id")), text_of(said.get("turn_id"))
+            yield record, number, self._spent.response(usage, name, turn, source)

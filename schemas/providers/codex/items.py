@@ -12,19 +12,17 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_of, content_text, usage_in
+from schemas.providers.codex.texts import Result, Segment, content_of, content_text
 from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
 from schemas.records import read_record
-from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, texts_of, whole
 
 Items: TypeAlias = "Iterable[Any]"
 Reader: TypeAlias = "Callable[[Data], Items]"
 
 _NOTE, _PROMPT, _TEXT, _THINKING, _INTERRUPT = Kind.NOTE, Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.INTERRUPT
-_WITHHELD = Flag.WITHHELD
 # An enum's member takes ten times as long to look up.
 
 # -- words beside those of the kit: `history` says what becomes of them ---------------------------------------------
@@ -86,24 +84,16 @@ class Border(Turn):
     """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
-class Round(Fact):
-    """A count of tokens: running totals, and what came last to them; what is in the window is a fact."""
+class Round(NamedTuple):
+    """A count of tokens: running totals, what came last to them, and the size of the window."""
 
-    __slots__ = ("info",)
-
-    def __init__(self, info: Data) -> None:
-        last, window = info.get("last_token_usage"), info.get("model_context_window")
-        used = as_count(last.get("total_tokens")) if type(last) is dict else None
-        self.said, self.info = {"context_window": whole(window), "context_used": used}, info
+    info: Data
 
 
 class Response(NamedTuple):
-    """One response exactly (0.149 and later): a turn that has any counts by them alone."""
+    """The `token_usage_record` of one response (0.149 and later): a turn that has any counts by them alone."""
 
-    usage: TokenUsage
-    id: str
-    turn: str
-    thread: object
+    record: Data
 
 
 def read(record: Data) -> Items:
@@ -187,14 +177,6 @@ def _compacted(payload: Data) -> Items:
     return [Twin(Kind.COMPACTION, text, ", ".join(filter(None, label)), source=LINE, extra=extra)]
 
 
-def _response(payload: Data) -> Items:
-    if (usage := usage_in(payload.get("usage"))) is None:
-        return []
-    return [
-        Response(usage, text_of(payload.get("response_id")), text_of(payload.get("turn_id")), payload.get("thread_id"))
-    ]
-
-
 def _message(payload: Data, source: int = ITEM) -> Items:
     role = payload.get("role")
     if role == "assistant":
@@ -253,7 +235,7 @@ def _thought(body: Data, source: int = ITEM) -> Items:
         return [Skip("empty reasoning")]
     thoughts = [Thought(_THINKING, part, source=source) for part in parts or [""]]
     if not parts:
-        thoughts[0].flags, thoughts[0].label = _WITHHELD, _KEPT_BACK
+        thoughts[0].flags, thoughts[0].label = Flag.WITHHELD, _KEPT_BACK
     if (spent := whole(body.get("duration_ms"))) is not None:
         thoughts[0].extra = {"duration_ms": spent}
     return thoughts
@@ -338,10 +320,8 @@ def _executed(body: Data) -> Items:
     if body.get("source") in ("user_shell", "userShell"):
         command = command_of({"command": body.get("command")})
         return _typed([(Kind.COMMAND, command, "shell"), *texts.printed(found)], EVENT)
-    given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
-    if text_of(given.get("cwd")):
-        given["cwd"] = local_path(given["cwd"])
-    return _event(body, found, "exec_command", given)
+    given = {"command": body.get("command"), "cwd": local_path(text_of(body.get("cwd")))}
+    return _event(body, found, "exec_command", {key: value for key, value in given.items() if value})
 
 
 def _mcp(body: Data) -> Items:
@@ -582,6 +562,6 @@ _LINES: dict[str, Reader] = {
     "session_meta": _header,
     "turn_context": _setting,
     "compacted": _compacted,
-    "token_usage_record": _response,
+    "token_usage_record": lambda payload: [Response(payload)],
     "inter_agent_communication": _mail,
 }

@@ -7,7 +7,7 @@ it while it reads, and never when a message is built: there `read` alone decides
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -45,7 +45,7 @@ class History:
         """Place a record; False for a copy of an earlier one, which is left out."""
         return True
 
-    def sift(self, record: Record, number: int, item: Any) -> Iterable[Placed]:
+    def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         """Translate an item of the agent's own vocabulary. The same items, however the source is cut into pieces.
 
         An item that derives from a word of the kit may be given as it is, also changed.
