@@ -72,17 +72,14 @@ class Ownership:
         """Whether the parent's history may be copied here."""
         self.inherited = self._start is not None
 
-    @property
-    def settled(self) -> bool:
-        """Return whether nothing that comes can change the answer."""
-        return not self._open and not self.inherited and self._lines > 1
-
     def _settle(self, *, boundary: bool = False) -> None:
         """The thread's own records follow; at a `boundary` all before were copies."""
         self._open, self.inherited, self._lines = False, boundary, max(self._lines, 2)
 
-    def look(self, value: Data, time: float | None) -> None:
-        """Take notice of a record: `inherited` says whether it, and all before it, are copies."""
+    def look(self, value: Data, time: float | None) -> bool:
+        """Take notice of a record: `inherited` says whether it, and all before it, are copies. Returns whether nothing
+        that comes can change that.
+        """
         payload, kind = dict_of(value.get("payload")), value.get("type")
         self._lines += 1
         if self.inherited and not self._open and self._start is None:
@@ -104,6 +101,7 @@ class Ownership:
                 self._look_at_turn(payload, started=kind != "turn_context")
             elif time is not None:
                 self._look_at_time(time, sub == "token_count" and bool(dict_of(payload.get("info"))))
+        return not self._open and not self.inherited and self._lines > 1
 
     def _look_at_turn(self, payload: Data, *, started: bool) -> None:
         own, turn = None, text_of(payload.get("turn_id"))
@@ -276,14 +274,13 @@ class Rollout(History):
         """Tell whose a record is."""
         value, owner = record[3], self._owner
         if owner is not None and not self._foreign:
-            before = self.copied
-            owner.look(value, time)
+            before, settled = self.copied, owner.look(value, time)
             # A header is no copy: whose the records behind it are is asked when it is known who the parent is.
             inherited = owner.inherited and value.get("type") != "session_meta"
             self.copied = (owner.source or "another session") if inherited else ""
             if before and not self.copied:
                 self._forget()
-            if owner.settled:
+            if settled:
                 self._owner = None
         return True
 

@@ -13,7 +13,7 @@ from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
 from schemas.providers.codex.texts import Result, Segment, content_of, content_text
-from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
+from schemas.providers.codex.tools import Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
 from schemas.records import read_record
@@ -24,8 +24,7 @@ Reader: TypeAlias = "Callable[[Data], Items]"
 
 _NOTE, _PROMPT, _TEXT, _THINKING, _INTERRUPT = Kind.NOTE, Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.INTERRUPT
 # An enum's member takes ten times as long to look up.
-
-# -- words beside those of the kit: `history` says what becomes of them ---------------------------------------------
+# The words below are those beside the kit's: `history` says what becomes of them.
 
 ITEM, EVENT, COMPLETED, LINE = 1, 2, 4, 8
 """Where a copy of a text stands."""
@@ -222,9 +221,6 @@ def _prompted(event: Data) -> Items:
     return _typed(pieces, EVENT, [part for url in urls for part in texts.image_of(url)])
 
 
-_KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
-
-
 def _thought(body: Data, source: int = ITEM) -> Items:
     """The readable parts of the thinking: its raw content if there is any, else the summary."""
     parts: list[str] = []
@@ -235,7 +231,8 @@ def _thought(body: Data, source: int = ITEM) -> Items:
         return [Skip("empty reasoning")]
     thoughts = [Thought(_THINKING, part, source=source) for part in parts or [""]]
     if not parts:
-        thoughts[0].flags, thoughts[0].label = Flag.WITHHELD, _KEPT_BACK
+        thoughts[0].flags = Flag.WITHHELD
+        thoughts[0].label = "The provider keeps the text of this thinking back; the file holds it encrypted."
     if (spent := whole(body.get("duration_ms"))) is not None:
         thoughts[0].extra = {"duration_ms": spent}
     return thoughts
@@ -271,7 +268,7 @@ def _call(payload: Data) -> Items:
         use.extra = {"command": command}  # a fact of what goes on with it, too
     elif name in ("write_stdin", "wait"):
         use.goes_on = str(call_input(payload).get("session_id" if name == "write_stdin" else "cell_id"))
-    elif text_of(payload.get("name")) in SPAWNS:
+    elif text_of(payload.get("name")) == "spawn_agent":
         given = call_input(payload)
         prompt = text_of(given.get("message")) or text_of(given.get("prompt"))
         use.task, use.flags = Task("", text_of(given.get("task_name")), prompt), Flag.SUBAGENT
@@ -401,23 +398,17 @@ def _activity(body: Data) -> Items:
     """A subagent started, or something else happened to it."""
     use_id = text_of(body.get("event_id")) or text_of(body.get("id"))
     what, thread = text_of(body.get("kind")), text_of(body.get("agent_thread_id"))
-    links = [thread] if thread and what == "started" else []
-    return _remark(body, use_id, "", f"Subagent {text_of(body.get('agent_path'))} {what}", links=links)
+    answer = Answer(use_id, status=ToolStatus.PENDING, beside=True, details=body)
+    label, links = f"Subagent {text_of(body.get('agent_path'))} {what}", [thread] * (what == "started" and thread != "")
+    return [Event(_NOTE, label=label, use_id=use_id, answer=answer, links=links)]
 
 
 def _assessment(body: Data) -> Items:
     """The review guard judged an action."""
     status, use_id = text_of(body.get("status")), text_of(body.get("target_item_id"))
     judged = ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING
-    return _remark(body, use_id, text_of(body.get("rationale")), f"Guard: {status}", judged)
-
-
-def _remark(
-    body: Data, use_id: str, text: str, label: str, status: ToolStatus = ToolStatus.PENDING, links: Sequence[str] = ()
-) -> Items:
-    """Read an event of a tool use other than its result."""
-    answer = Answer(use_id, status=status, beside=True, details=body)
-    return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
+    answer = Answer(use_id, status=judged, beside=True, details=body)
+    return [Event(_NOTE, text_of(body.get("rationale")), f"Guard: {status}", use_id=use_id, answer=answer)]
 
 
 def _started(payload: Data) -> Items:

@@ -9,29 +9,19 @@ from typing import Any, TypeAlias
 from schemas.clean import as_json, clean
 from schemas.message import Kind, Part, ToolStatus
 from schemas.path_hints import local_path
-from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.blocks import image_part, inclusive_figures
 from schemas.providers.kit.words import Answer
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-_FIGURES = (
-    "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens",
-    "total_tokens",
-)  # fmt: skip
-_NOTHING = TokenUsage()
-
 
 def usage_in(said: object) -> TokenUsage | None:
-    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output. None
-    where it gives none.
-    """
-    if not isinstance(said, dict):
-        return None
-    given, cached, written, output, reasoning, total = map(as_count, map(said.get, _FIGURES))
-    fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
-    usage = TokenUsage(fresh, output, cached, written, reasoning)
-    return usage if total is not None or usage != _NOTHING else None
+    """Codex's figures without overlap: cached and written tokens are part of its input. None where it gives none."""
+    figures = dict_of(said)
+    names = ("input", "output", "cached_input", "cache_write_input", "reasoning_output")
+    usage = inclusive_figures(figures, *(f"{name}_tokens" for name in names))
+    return usage if any(usage) or as_count(figures.get("total_tokens")) is not None else None
 
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
@@ -189,11 +179,6 @@ def ended(body: dict[str, Any]) -> Result:
     return failed(found) if code else found
 
 
-# -- what a message of role user really holds ----------------------------------------------------------------------
-#
-# The prompt, and what Codex put around it. One record may bundle project instructions, the environment, an image and
-# the prompt, each as a part of its own, so records are cut into segments.
-
 Segment: TypeAlias = "tuple[Kind, str, str]"
 """A piece of a user or developer message that is shown as a message of its own: its kind, text and label."""
 _PROMPT, _CONTEXT = Kind.PROMPT, Kind.CONTEXT  # an enum's member takes ten times as long to look up
@@ -285,7 +270,8 @@ def status_text(status: object) -> tuple[str, str]:
 
 
 def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
-    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images.
+    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images: it may
+    bundle project instructions, the environment, images and the prompt.
 
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """

@@ -122,7 +122,6 @@ class ThreadReading(LinesReading):
 
     @guarded()
     def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Read about `limit` more bytes."""
         for part in self._before:
             if part.unread:
                 return self._read(part, limit)
@@ -152,7 +151,6 @@ class ThreadReading(LinesReading):
         return records
 
     def finish(self) -> list[Change]:
-        """No more will come."""
         changes = super().finish()
         for part in self._after:
             changes += self.parser.feed(self._finish(part), part.number)
@@ -171,7 +169,6 @@ class ThreadReading(LinesReading):
 
     @property
     def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
         return [self.store.path, *(part.path for part in self._after)]
 
     @property

@@ -10,7 +10,7 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.path_hints import shell_text
 from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
-from schemas.values import dict_of, list_of, text_of, texts_of
+from schemas.values import dict_of, given, list_of, text_of, texts_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
 _NAMES: dict[ToolType, str] = {
@@ -29,7 +29,6 @@ FOREIGN = "__"
 _COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
-SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 """What the provider alone can read (faults/f16)."""
 
@@ -127,8 +126,5 @@ def complete(tool: Tool, facts: Data) -> None:
     if command := command_of(tool.input):
         facts.setdefault("command", command)
     if tool.output is not None:
-        tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
-        if tool.exit_code is not None:
-            tool.output["exit_code"] = tool.exit_code
-        if tool.seconds is not None:
-            tool.output["duration_seconds"] = tool.seconds
+        is_error = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+        tool.output |= given(is_error=is_error, exit_code=tool.exit_code, duration_seconds=tool.seconds)
