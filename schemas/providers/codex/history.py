@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-_PROMPT, _TEXT, _TOOL = Kind.PROMPT, Kind.TEXT, Kind.TOOL
-_MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
-"""Of these there is one at a time, whatever is said of it."""
-_BURST = 1.0
-"""Seconds: a copied prefix is stamped anew, all of it within this time of the file's first line."""
-_REPLAYED_COUNTS = 5
-"""So many token counts within the first second were not earned in it."""
-_AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
+_PROMPT, _TEXT, _TOOL, _ERROR = Kind.PROMPT, Kind.TEXT, Kind.TOOL, Kind.ERROR
+_INTERRUPT, _COMPACTION = Kind.INTERRUPT, Kind.COMPACTION
 
 
 class _Texts(dict[int, list[list[Any]]]):
@@ -121,14 +115,14 @@ class Ownership:
     def _look_at_time(self, time: float, counts: bool) -> None:
         if self._first is None:
             self._first = time
-        if time > self._first + _BURST:
+        if time > self._first + 1.0:  # a copied prefix is stamped anew, all of it within a second of the first line
             # An old turn that goes on is no copy (faults/f27); one with copied times is older than the thread.
             lived = not self._dated or (not self.inherited and self._born is not None and time >= self._born)
             if lived and not self.parent_turns:
                 self._settle()
             return
         self._counts += counts
-        self.inherited = self.inherited or self._counts >= _REPLAYED_COUNTS
+        self.inherited = self.inherited or self._counts >= 5  # so many were not earned within a second
 
 
 class Spent:
@@ -343,8 +337,9 @@ class Rollout(History):
             self._texts.clear()
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
-        texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
-        key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
+        texts = self._texts if say.kind in (_TEXT, _ERROR) or say.plan else self._prompts
+        # Of these there is one at a time, whatever is said of it.
+        key = int(say.kind), "" if say.kind in (_INTERRUPT, _COMPACTION) else say.text.strip()
         if self._viewed and key == (_PROMPT, "") and say.images and say.source == ITEM:
             yield record, number, Answer(self._viewed.pop(0), images=say.images, beside=True)
             return

@@ -282,8 +282,6 @@ def _call(payload: Data) -> Items:
 def _output(payload: Data) -> Items:
     found = texts.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, text = _id_of(payload), found.text or ""
-    if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
-        return [Call(name=name, answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
     return [found]
@@ -327,9 +325,7 @@ def _mcp(body: Data) -> Items:
     inner = dict_of(data.get("Ok")) or data
     text, images = content_of(inner.get("content"), "\n")
     structured = inner.get("structuredContent", inner.get("structured_content"))
-    if not text and structured is not None:
-        text = as_json(structured, indent=True)
-    found = Result(text=text, images=images)
+    found = Result(text=text or ("" if structured is None else as_json(structured, indent=True)), images=images)
     if inner.get("isError") is True or data.get("Err") is not None:
         texts.failed(found, data.get("Err"))
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
@@ -535,11 +531,8 @@ _EVENTS: dict[str, Reader] = {
         _error: "error",
         _noted: " ".join(_NOTES),
         # Written by builds before there was a policy of what to keep, and by third parties:
-        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item item_started
-            exec_approval_request apply_patch_approval_request elicitation_request mcp_startup_update
-            mcp_startup_complete mcp_list_tools_response list_custom_prompts_response list_skills_response
-            get_history_entry_response conversation_path undo_started agent_reasoning_section_break model_reroute
-            skills_update_available""",
+        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item exec_approval_request
+            apply_patch_approval_request elicitation_request""",
         lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
     }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),

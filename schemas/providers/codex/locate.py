@@ -38,12 +38,8 @@ _INDEX = "session_index.jsonl"
 _DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _LARGEST = 16 << 20
 """Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
-_HEADER = 32 << 10
-"""Bytes. What most headers fit in."""
 _SMALL = 64 << 20
 """Bytes. No more is read of a file for a fact in it."""
-_LATEST = 2.0**32
-"""Of the time in an id, in seconds: the year 2106. Digits that somebody made up name any year."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
 
 
@@ -51,7 +47,7 @@ def uuid_time(value: object) -> float | None:
     """The creation time within a version 7 UUID; None for another UUID, and for a time that cannot be."""
     is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
     made = int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else 0.0
-    return made if 0 < made < _LATEST else None
+    return made if 0 < made < 2.0**32 else None  # before 2106: digits that somebody made up name any year
 
 
 def is_old_header(value: Data) -> bool:
@@ -189,7 +185,7 @@ def look(path: Path, stat: os.stat_result) -> Found | None:
 
 def _look(path: Path, stat: os.stat_result) -> Found | None:
     with path.open("rb", buffering=0) as file:
-        data = file.read(_HEADER)
+        data = file.read(32 << 10)  # what most headers fit in
         if data[:4] == zst.MAGIC:
             data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _LARGEST and (more := file.read(1 << 20)):
@@ -403,8 +399,6 @@ def _rollouts_in(folder: str) -> tuple[int, list[Found], bool]:
 
 
 _COLUMNS = ("thread_id", "status", "started_at", "completed_at")
-_MOST_TURNS = 400
-"""Turns that are looked at, the newest: those of all threads that may run."""
 _STATUS = {"inProgress": Status.GOES_ON, "completed": Status.DONE, "interrupted": Status.DONE, "failed": Status.DONE}
 
 
@@ -414,7 +408,8 @@ def stated(locations: list[Location]) -> Iterator[Stated]:
     """
     from schemas.sqlite import read_database, tables_of
 
-    asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT {_MOST_TURNS}"
+    # The newest turns are those of all threads that may run.
+    asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT 400"
     for databases in (_databases(place.path, "thread_history") for place in locations):
         if not databases or sum(state_of(one)[1] for one in databases) > _LARGEST:
             continue

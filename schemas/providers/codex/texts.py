@@ -171,12 +171,11 @@ def _decode_text(text: str) -> Result:
 
 def ended(body: dict[str, Any]) -> Result:
     """Return the result of a command or a patch, from its event or its completed item."""
-    code, text = whole(body.get("exit_code")), text_of(body.get("aggregated_output"))
+    text = text_of(body.get("aggregated_output"))
     if not text:
         printed = filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr"))))
         text = "\n".join(printed) or text_of(body.get("formatted_output"))
-    found = Result(text=text, exit_code=code)
-    return failed(found) if code else found
+    return _with_metadata(Result(text=text), body)
 
 
 Segment: TypeAlias = "tuple[Kind, str, str]"
@@ -194,8 +193,6 @@ _TAG = re.compile(
     r"|turn_aborted|subagent_notification|user_shell_command)(?:\s[^>]{0,200})?>",
     re.IGNORECASE,
 )
-# Their bodies are other people's text, which may hold the closing tag itself.
-_GREEDY = ("skill", "hook_prompt", "user_shell_command")
 _ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
 _IDE = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _REQUEST = "## My request for Codex:"
@@ -203,8 +200,7 @@ _FOR_THE_MODEL = {
     "Another language model started to solve this problem": "summary of the earlier conversation",
     # What Codex of early 2026 told its model in the person's place.
     "Warning: apply_patch was requested via ": "warning",
-    "Warning: The maximum number of exec processes ": "warning",
-    "Warning: The maximum number of unified exec processes ": "warning",
+    "Warning: The maximum number of ": "warning",
 }
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
@@ -221,7 +217,8 @@ def split_text(text: str, developer: bool = False) -> list[Segment]:
         end = len(rest)
         if match := _TAG.match(rest):
             tag, closing = match[1].lower(), f"</{match[1]}>"
-            last = developer or tag in _GREEDY
+            # These hold other people's text, in which the closing tag itself may stand.
+            last = developer or tag in ("skill", "hook_prompt", "user_shell_command")
             stop = rest.rfind(closing, match.end()) if last else rest.find(closing, match.end())
             stop, end = (stop, stop + len(closing)) if stop >= 0 else (end, end)
             segments.extend(_tagged(tag, rest[:end], match.end(), stop))

@@ -26,8 +26,6 @@ from schemas.session import Change
 from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of, whole
 
-_MOST_FILES = 100
-
 
 class Part:
     """A file of a thread, or the beginning of one of another thread, as far as it was read."""
@@ -73,7 +71,7 @@ class ThreadReading(LinesReading):
 
     def _open(self, path: Path | None) -> Part | None:
         """Another file of the session; None for one that cannot be read, which must not hide this one."""
-        if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= _MOST_FILES:
+        if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= 100:
             return None
         try:
             store = _open_store(path)
