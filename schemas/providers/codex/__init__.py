@@ -6,6 +6,7 @@ rollouts, `thread` the files that make one session.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -105,9 +106,11 @@ class Codex(Lines):
         return ["codex", "resume", session.id] if UUID.fullmatch(session.id) else None
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
+        """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`. A copy has no home."""
+        path = Path(os.path.abspath(path))
+        is_laid_out = path.parent.name == locate.ROOTS[1] or locate.DAY.search(path.parent.as_posix())
         homes = [location.path for location in self.locations(env)]
-        return moved_home("CODEX_HOME", locate.resumable_home(path), homes)
+        return moved_home("CODEX_HOME", locate.home_of(path) if is_laid_out else None, homes)
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""

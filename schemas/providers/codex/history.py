@@ -221,10 +221,9 @@ class Rollout(History):
         """The uses whose image follows as a message of role user (until early 2026)."""
         self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
-            items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
-            items.Event: self._event, items.Border: self._border, items.Round: self._round,
-            items.Response: self._response,
+            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Setting: self._setting,
+            Call: self._call, Result: self._result, items.Event: self._event, items.Border: self._border,
+            items.Tokens: self._tokens,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
         """For each store where the live conversation leaves it."""
@@ -286,15 +285,15 @@ class Rollout(History):
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         return self._words[type(item)](record, number, item)
 
-    def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
-        meta = header.meta or {}
+    def _header(self, record: Record, number: int, header: Held) -> Iterator[Placed]:
+        meta = record[3]["payload"] if type(record[3].get("payload")) is dict else record[3]
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
             self._headed = True
             if not self._meta:
                 self.begin(meta).look(record[3], None)
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
-                yield record, number, header
+                yield record, number, as_word(header, Say)
         elif meta.get("id") == self._meta.get("id"):  # resumed by a newer build
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
 
@@ -310,21 +309,27 @@ class Rollout(History):
             yield record, number, setting
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
-        """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
-        one of the instructions before a turn.
-        """
-        if say.role == "goal":
-            goal, self._goal = self._goal, (say.text, say.label)
-            if goal != self._goal:
-                yield record, number, as_word(say, Say)
-        elif say.role == "mute":
-            answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
-            if self._in_turn and self._prompted and not answered:
-                yield record, number, as_word(say, Say)
-        else:
-            say.row = self._row if self._row == self._instructed else -1
-            yield record, number, say
-            self._instructed = self._row
+        match say.role:
+            case "header":
+                yield from self._header(record, number, say)
+            case "goal":  # which is written again with every count of its tokens
+                goal, self._goal = self._goal, (say.text, say.label)
+                if goal != self._goal:
+                    yield record, number, as_word(say, Say)
+            case "mute":  # the end of a turn without a last message, which is not told in plan mode either
+                answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT
+                if self._in_turn and self._prompted and not answered:
+                    yield record, number, as_word(say, Say)
+            case "mail":  # of which the first one of a turn to this agent is its task
+                path = origin_of(self._meta).path
+                task = path and not self._prompted and path == dict_of(record[3].get("payload")).get("recipient")
+                if task:
+                    self._open()
+                yield record, number, as_word(say, Say, kind=_PROMPT if task else say.kind)
+            case _:  # instructions before a turn
+                say.row = self._row if self._row == self._instructed else -1
+                yield record, number, say
+                self._instructed = self._row
 
     def _border(self, record: Record, number: int, border: items.Border) -> Iterator[Placed]:
         if not border.begins:
@@ -357,12 +362,6 @@ class Rollout(History):
         texts.note(key, self._row, say.source)
         if say.plan:
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
-
-    def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
-        if mail.recipient and not self._prompted and mail.recipient == origin_of(self._meta).path:
-            mail.kind = Kind.PROMPT
-            self._open()
-        yield record, number, mail
 
     def _thought(self, record: Record, number: int, say: items.Thought) -> Iterator[Placed]:
         key, goes_on = ("thinking", say.text.strip()), self._bare == self._row >= 0
@@ -466,15 +465,13 @@ class Rollout(History):
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
-    def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        info, source = item.info, self.copied or self.session.id
-        if count := self._spent.step(info, source, copied=bool(self.copied)):
-            yield record, number, count
-        used = as_count(dict_of(info.get("last_token_usage")).get("total_tokens"))
-        yield record, number, Fact(context_window=whole(info.get("model_context_window")), context_used=used)
-
-    def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
-        said, source = item.record, self.copied or self.session.id
-        if (self.copied or said.get("thread_id") in (None, source)) and (usage := usage_in(said.get("usage"))):
+    def _tokens(self, record: Record, number: int, item: items.Tokens) -> Iterator[Placed]:
+        said, source = item.said, self.copied or self.session.id
+        if record[3]["type"] == "event_msg":  # running totals, what came last to them, and the size of the window
+            if count := self._spent.step(info := said["info"], source, copied=bool(self.copied)):
+                yield record, number, count
+            used = as_count(dict_of(info.get("last_token_usage")).get("total_tokens"))
+            yield record, number, Fact(context_window=whole(info.get("model_context_window")), context_used=used)
+        elif (self.copied or said.get("thread_id") in (None, source)) and (usage := usage_in(said.get("usage"))):
             name, turn = text_of(said.get("response_id")), text_of(said.get("turn_id"))
             yield record, number, self._spent.response(usage, name, turn, source)

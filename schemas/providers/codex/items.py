@@ -48,13 +48,6 @@ class Thought(Piece):
 
 
 @dataclass(slots=True)
-class Mail(Say):
-    """A message between agents: the first one of a turn to this agent is its task."""
-
-    recipient: str = ""
-
-
-@dataclass(slots=True)
 class Setting(Say):
     """The `model` and the directory from here on; a line tells when the model is another one."""
 
@@ -72,27 +65,14 @@ class Event(Call):
     source: int = EVENT
 
 
-@dataclass(slots=True)
-class Header(Say):
-    """A `session_meta`, or the header of an old file; its text says that the beginning is missing."""
-
-    meta: dict[str, Any] | None = None
-
-
 class Border(Turn):
     """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
-class Round(NamedTuple):
-    """A count of tokens: running totals, what came last to them, and the size of the window."""
+class Tokens(NamedTuple):
+    """The payload of a count of tokens, or that of one response (0.149 and later)."""
 
-    info: Data
-
-
-class Response(NamedTuple):
-    """The `token_usage_record` of one response (0.149 and later): a turn that has any counts by them alone."""
-
-    record: Data
+    said: Data
 
 
 def read(record: Data) -> Items:
@@ -144,16 +124,17 @@ def _bare(record: Data) -> Items:
             yield Setting(Kind.NOTE, cwd=match[1].strip())
         yield from _ITEMS[kind](record)
     elif is_old_header(record):
-        yield Header(Kind.NOTE, meta=record)
+        yield Held(_NOTE, role="header")
         yield Skip("session_meta")
     else:
         yield Say(Kind.UNKNOWN, label=kind or "(no type)")
 
 
 def _header(meta: Data) -> Items:
+    """Read a `session_meta`, which is a message where the beginning is missing."""
     base = text_of(dict_of(meta.get("history_base")).get("thread_id"))
     text = f"This session goes on from {base}, whose file is not here." if base else ""
-    return [Header(Kind.NOTE, text, "The beginning is missing", meta=meta)]
+    return [Held(_NOTE, text, "The beginning is missing", role="header")]
 
 
 def _setting(settings: Data) -> Items:
@@ -240,11 +221,11 @@ def _thought(body: Data, source: int = ITEM) -> Items:
 
 def _mail(payload: Data) -> Items:
     """A message between agents, without its envelope (lab/faults/codex-3)."""
-    author, recipient = text_of(payload.get("author")), text_of(payload.get("recipient"))
+    label = f"Mail {text_of(payload.get('author'))} → {text_of(payload.get('recipient'))}"
     text = content_text(payload.get("content"))
     if text.startswith("Message Type: ") and "Payload:\n" in text:
         text = text.partition("Payload:\n")[2]
-    return [Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
+    return [Held(_NOTE, text, label, role="mail")]
 
 
 def _error(body: Data, source: int = EVENT) -> Items:
@@ -440,8 +421,7 @@ def _rolled_back(payload: Data) -> Items:
 def _goal(payload: Data) -> Items:
     goal = dict_of(payload.get("goal"))
     status = text_of(goal.get("status"))
-    label = f"Goal{f' ({status})' if status else ''}"
-    return [Held(Kind.NOTE, text_of(goal.get("objective")), label, role="goal")]
+    return [Held(_NOTE, text_of(goal.get("objective")), f"Goal ({status})" if status else "Goal", role="goal")]
 
 
 _NOTES = {
@@ -536,7 +516,7 @@ _EVENTS: dict[str, Reader] = {
         lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
     }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),
-    "token_count": lambda event: [Round(info)] if type(info := event.get("info")) is dict else [],
+    "token_count": lambda event: [Tokens(event)] if type(event.get("info")) is dict else [],
     "turn_aborted": lambda event: _ended(event, stopped=True),
     "context_compacted": lambda event: [Twin(Kind.COMPACTION, source=EVENT)],
     "thread_settings_applied": lambda event: _setting(dict_of(event.get("thread_settings"))),
@@ -546,6 +526,6 @@ _LINES: dict[str, Reader] = {
     "session_meta": _header,
     "turn_context": _setting,
     "compacted": _compacted,
-    "token_usage_record": lambda payload: [Response(payload)],
+    "token_usage_record": lambda payload: [Tokens(payload)],
     "inter_agent_communication": _mail,
 }

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
 ROOTS = ("sessions", "archived_sessions")
 _SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 _ENVELOPES = frozenset({
@@ -35,7 +34,7 @@ _ENVELOPES = frozenset({
     "inter_agent_communication",
 })  # fmt: skip
 _INDEX = "session_index.jsonl"
-_DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
+DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _LARGEST = 16 << 20
 """Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
 _SMALL = 64 << 20
@@ -91,7 +90,8 @@ def origin_of(meta: Data) -> Origin:
     subagent = subagent or bool(text_of(meta.get("parent_thread_id")))
     return Origin(
         told("parent_thread_id") or (text_of(meta.get("forked_from_id")) if subagent else ""), subagent,
-        started in ("guardian_review", "memory_consolidation") or "internal" in source or kind in _INTERNAL,
+        started in ("guardian_review", "memory_consolidation") or "internal" in source
+        or kind in ("guardian", "review", "compact", "memory_consolidation"),
         f"{name} ({role})" if name and role else name or role or text_of(kind), told("agent_path"),
     )  # fmt: skip
 
@@ -133,12 +133,6 @@ def file_id(path: Path) -> str:
 def home_of(path: Path) -> Path | None:
     """The Codex folder in whose `sessions` or `archived_sessions` a file lies."""
     return next((parent.parent for parent in path.parents if parent.name in ROOTS), None)
-
-
-def resumable_home(path: Path) -> Path | None:
-    """The same for a rollout that lies as Codex lays it out (`sessions/2026/03/04`); None for a copy somewhere else."""
-    path = Path(os.path.abspath(path))
-    return home_of(path) if path.parent.name == ROOTS[1] or _DAY.search(path.parent.as_posix()) else None
 
 
 def detect(head: Head) -> bool:

@@ -275,10 +275,7 @@ def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
     passed = payload.get("internal_chat_message_metadata_passthrough")
     kinds = list_of(passed.get("content_item_kinds")) if isinstance(passed, dict) else []
     is_user = payload.get("role") == "user"
-    found: list[Segment] = []
-    images: list[Part] = []
-    typed: list[str] = []
-    at = -1
+    found, images, typed, at = list[Segment](), list[Part](), list[str](), -1
     for place, value in enumerate(content_items(payload.get("content"))):
         if isinstance(value, Part) and is_user:
             at = len(found) if at < 0 else at
