@@ -68,8 +68,7 @@ class Codex(Lines):
             "context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
             "reasoning": "reasoningOutputTokens",
         },
-        inclusive=True,
-        steps="codex.steps:CodexSource",
+        inclusive=True, steps="codex.steps:CodexSource",
     )  # fmt: skip
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,

@@ -71,9 +71,7 @@ class Ownership:
         self._open, self.inherited, self._lines = False, boundary, max(self._lines, 2)
 
     def look(self, value: Data, time: float | None) -> bool:
-        """Take notice of a record: `inherited` says whether it, and all before it, are copies. Returns whether nothing
-        that comes can change that.
-        """
+        """Take notice of a record: `inherited` says whether all until it are copies; returns whether that is final."""
         payload, kind = dict_of(value.get("payload")), value.get("type")
         self._lines += 1
         if self.inherited and not self._open and self._start is None:
@@ -196,8 +194,7 @@ class Rollout(History):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.begin({})
-        self._headed = False
-        self.base_read = False
+        self._headed = self.base_read = False
         """Whether the beginning that the header names was found."""
         self._foreign = ""
         """The thread from whose file the records come, where it is another one."""

@@ -329,11 +329,6 @@ def _viewed(body: Data) -> Items:
     return _event(body, Result(images=texts.image_of(path)), "view_image", {"path": path} if path else {})
 
 
-def _pictured(body: Data) -> Items:
-    given = {"prompt": body["revised_prompt"]} if body.get("revised_prompt") else {}
-    return _event(body, Result(images=_made(body)), "image_generation", given)
-
-
 def _dynamic(body: Data) -> Items:
     """A tool of the app's was asked, or answered."""
     found = texts.decode(body.get("content_items") or body.get("contentItems"))
@@ -474,7 +469,8 @@ _EITHER = _by_name({
     _activity: "SubAgentActivity sub_agent_activity",
     _searched: "WebSearch Extension web_search_end",
     _viewed: "ImageView view_image_tool_call",
-    _pictured: "ImageGeneration image_generation_end",
+    lambda body: _event(body, Result(images=_made(body)), "image_generation", call_input(body)):
+        "ImageGeneration image_generation_end",
     _review_begins: "EnteredReviewMode entered_review_mode",
     _reviewed: "ExitedReviewMode exited_review_mode",
 })  # fmt: skip

@@ -104,9 +104,7 @@ _HEADER = re.compile(
     r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
     r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n?"
 )
-_SCRIPTS = {
-    "failed": ToolStatus.ERROR, "terminated": ToolStatus.INTERRUPTED, "running": ToolStatus.BACKGROUND,
-}  # fmt: skip
+_SCRIPTS = {"failed": ToolStatus.ERROR, "terminated": ToolStatus.INTERRUPTED, "running": ToolStatus.BACKGROUND}
 _ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
 _FAILED = (
     "apply_patch verification failed", "failed to parse function arguments", "unsupported call",

@@ -172,8 +172,7 @@ class ThreadReading(LinesReading):
     @property
     def progress(self) -> tuple[int, int]:
         """Bytes read, and bytes there are, in all files of the thread."""
-        done, total = super().progress
-        others = self._parts[1:]
+        (done, total), others = super().progress, self._parts[1:]
         return done + sum(part.position for part in others), total + sum(part.size for part in others)
 
 

@@ -61,7 +61,7 @@ def call_input(payload: Data) -> Data:
         return {"input": text} if text is not None else {}
     if kind in ("local_shell_call", "web_search_call"):
         return dict_of(payload.get("action"))
-    if kind == "image_generation_call":
+    if kind in ("image_generation_call", "image_generation_end", "ImageGeneration", "imageGeneration"):
         return {"prompt": payload["revised_prompt"]} if payload.get("revised_prompt") else {}
     arguments = payload.get("arguments")
     given = read_record(arguments.encode("utf-8", "replace")) if isinstance(arguments, str) else arguments
@@ -88,9 +88,8 @@ def patched(name: str, asked: Data) -> list[FileDiff]:
         text = "\n".join(texts_of(asked.get(key)) or [text_of(asked.get(key))])
         patch = text.partition("*** Begin Patch")[2]
         if patch.startswith("\\n"):  # in a script's string
-            patch = text_of(
-                read_record(f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'.encode()).get("patch")
-            )
+            string = f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'
+            patch = text_of(read_record(string.encode()).get("patch"))
         if (name == "apply_patch" or "apply_patch" in text) and (diffs := from_v4a(patch)):
             return diffs
     return []
