@@ -77,7 +77,8 @@ class Hits:
 
     def go(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
         """Go to the place after (or before) the one that was gone to, if `start` is still there, else after that line;
-        with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
+        with `inclusive`, to one on that line too, once it is known to be the first. What hides it is opened. Returns
+        whether there was one.
         """
         hits = finder.hits
         if not hits:
@@ -89,6 +90,8 @@ class Hits:
                 return True
         others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
         block = others[0] if step > 0 else others[-1]
+        if inclusive and not finder.is_next(block):
+            return False
         self._show(block, 0 if step > 0 else finder.counts[block] - 1)
         return True
 
@@ -207,7 +210,9 @@ class FindBar(Horizontal):
         self._view, self._jumps, self.hits = view, jumps, Hits(view)
         self._from = view.top, view.cursor
         self._goes = False
-        """Whether the first hit is to be gone to once it is found."""
+        """Whether the first hit is to be gone to once it is known."""
+        self._steps: list[int] = []
+        """Steps that were asked for before that."""
         self._width = 0
         self.finder: Finder | None = None
         """The search; None until something was typed."""
@@ -284,6 +289,7 @@ class FindBar(Horizontal):
             return
         self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
         self._goes = go
+        self._steps.clear()
         self._begin(self.finder)
 
     def _begin(self, finder: Finder) -> None:
@@ -330,18 +336,25 @@ class FindBar(Horizontal):
         begun = time.perf_counter()
         for _ in finder.run():
             if time.perf_counter() - begun > SLICE:
-                if self._goes and finder.hits:
-                    self._goes = not self._go_hit(1, inclusive=True)
+                self._go_first()
                 if time.monotonic() - last > 0.2:
                     last = time.monotonic()
                     self._show_count()
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
-        if self._goes and not self._go_hit(1, inclusive=True):
+        self._go_first()
+        if self._goes:
             self._view.top, self._view.cursor = self._from
             self._view.show()
         self._goes = False
         self._show_count()
+
+    def _go_first(self) -> None:
+        """Go to the first hit, if that is still to be done and it is known, and on from there as was asked."""
+        if self._goes and self._go_hit(1, inclusive=True):
+            self._goes = False
+            for step in self._steps:
+                self._go_hit(step)
 
     def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
         """Go to the next (or previous) place that shows what is looked for; the search goes round at the ends."""
@@ -360,7 +373,9 @@ class FindBar(Horizontal):
             return False
         if finder.is_outdated:  # grown since
             self._begin(finder)
-        if finder.hits:
+        if self._goes:
+            self._steps.append(step)
+        elif finder.hits:
             self._jumps.leap("search", lambda: self._go_hit(step))
         else:
             said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
