@@ -55,6 +55,10 @@ def test_words(typed: str, terms: list[Term]) -> None:
         ('tool:" "', "tool: says nothing to look for"),
         ("-since:7d", "-since: a time cannot be taken away; say before:"),
         ("=> lock", "=>: no letter or digit in it, by which it could be found"),
+        (
+            "x" * 300,
+            f"{'x' * 39}…: so long a run of letters and digits is taken for encoded data, which is not searched",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_said(typed: str, problem: str) -> None:

@@ -296,7 +296,9 @@ def _add_term(query: Query, piece: re.Match[str], open_ended: bool) -> None:
     if not tokens:
         if open_ended or not given.strip():
             return
-        raise CallError(f"{one_line(given, 40)}: no letter or digit in it, by which it could be found")
+        data = "so long a run of letters and digits is taken for encoded data, which is not searched"
+        why = data if any(map(str.isalnum, given)) else "no letter or digit in it, by which it could be found"
+        raise CallError(f"{one_line(given, 40)}: {why}")
     starred = bool(piece["star"]) if phrase is not None else word.endswith("*")
     last = tokens[-1]
     how: How = "whole"
