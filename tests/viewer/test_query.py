@@ -112,6 +112,15 @@ def test_files(typed: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None
     assert parse("file:/db/mig").file("", "db/migrate.py"), "of a session whose workspace nobody knows"
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("agent:pi", ["pi"]), ("agent:Kimi", ["kimi-cli"]), ("-agent:pi", ["copilot", "kimi-cli"]), ("agent:cli", [])],
+)
+def test_an_agent_is_named_by_the_beginning_of_its_id(typed: str, meant: list[str]) -> None:
+    agents = "copilot", "kimi-cli", "pi"
+    assert [one for one in agents if parse(typed).session({"provider": one, "root": "", "branch": ""})] == meant
+
+
 def test_an_argument_with_white_space_is_a_phrase_unless_it_is_a_query() -> None:
     assert of_arguments(["lock", "no such file"]) == 'lock "no such file"'
     assert of_arguments(['lock "no file"', "a tool:bash"]) == 'lock "no file" a tool:bash'
