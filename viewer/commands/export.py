@@ -20,7 +20,7 @@ from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
 from viewer.output import DONE, NO, CallError, path_text, short_path, warn, write_bytes
-from viewer.sessions.selection import opened, part_at, say_others, up_to_date
+from viewer.sessions.selection import opened, part_at, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
@@ -170,7 +170,6 @@ class _Export:
         with opened(target.path) as session:
             part = part_at(session, target.place)
             say = self._losses.append if quiet else warn
-            say_others(session, target.path)
             if self._form not in ("toolpath", "toolpath-jsonl"):
                 _say_losses(say, self._form, Counter(merge=merges_in(session)))
             redactor = Redactor() if self._include.redact else None
