@@ -54,6 +54,7 @@ def test_own_keys_replace_those_of_the_table(tmp_path: Path) -> None:
         ("colour = true", "no setting 'colour'"),
         ("keys = 1", "keys must be a table"),
         ("[keys]\nfly = 'x'", "keys.fly: there is no such action"),
+        ("[keys.nowhere]\nfold = 'x'", "config.toml: [keys.nowhere]: there is no such screen; there are list, find, "),
         ("[keys]\nfold = 3", "keys.fold must be keys in quotes"),
         ("[keys]\nfold = ''", "keys.fold must be keys in quotes"),
         ("[keys]\nfold = 'ctrl+banana'", "'ctrl+banana' is not the name of a key"),

@@ -150,10 +150,23 @@ def test_a_newline_in_a_folder_makes_no_rows(machine: Machine) -> None:
 
 def test_a_row_has_an_id_that_opens_it(machine: Machine) -> None:
     heading, row, *_, foot = machine.run("list").out.splitlines()
-    assert heading.split()[:2] == ["id", "title"]
-    assert row.split()[0] == "bbbbbbbb"
-    assert "Dark" in machine.run("show", row.split()[0]).out
+    assert heading.split()[-2:] == ["id", "title"]
+    assert row.split()[-3:] == ["bbbbbbbb", "Dark", "[red]mode[/red]"]
+    assert "Dark" in machine.run("show", "bbbbbbbb").out
     assert foot == "tokens without subagents"
+
+
+def test_a_title_is_whole_behind_a_pipe_and_can_be_read_beside_a_long_id(machine: Machine) -> None:
+    ids = [f"dddddddd-0000-4000-8000-00000000000{n}" for n in (4, 5)]
+    for minute, name in enumerate(ids, 4):
+        machine.session(name, ["Please make the greeting friendlier " * 4, "ok"], minute=minute)
+    title = machine.run("list", "--json").json[0]["title"]
+    assert f"{ids[1]}  {title}\n" in machine.run("list").out
+    lines = machine.run("list", COLUMNS="80").out.splitlines()
+    id_at, short_at = (next(n for n, line in enumerate(lines) if f"  {name}" in line) for name in (ids[1], "bbbbbbbb"))
+    assert lines[id_at].endswith(ids[1]) and title.startswith(lines[id_at + 1].strip(" …"))
+    assert len(lines[id_at + 1]) == 80 and lines[short_at].endswith("Dark [red]mode[/red]")
+    assert ids[1] in machine.run("show", ids[1], "--json").out
 
 
 def test_a_file_that_is_left_out_is_said_to_people(machine: Machine) -> None:

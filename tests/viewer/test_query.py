@@ -55,6 +55,10 @@ def test_words(typed: str, terms: list[Term]) -> None:
         ('tool:" "', "tool: says nothing to look for"),
         ("-since:7d", "-since: a time cannot be taken away; say before:"),
         ("=> lock", "=>: no letter or digit in it, by which it could be found"),
+        (
+            "x" * 300,
+            f"{'x' * 39}…: so long a run of letters and digits is taken for encoded data, which is not searched",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_said(typed: str, problem: str) -> None:
@@ -106,6 +110,15 @@ def test_files(typed: str, meant: bool, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("HOME", "/home/dev")
     assert parse(typed).file("/home/dev/lamp-shop", "db/migrate.py") is meant
     assert parse("file:/db/mig").file("", "db/migrate.py"), "of a session whose workspace nobody knows"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("agent:pi", ["pi"]), ("agent:Kimi", ["kimi-cli"]), ("-agent:pi", ["copilot", "kimi-cli"]), ("agent:cli", [])],
+)
+def test_an_agent_is_named_by_the_beginning_of_its_id(typed: str, meant: list[str]) -> None:
+    agents = "copilot", "kimi-cli", "pi"
+    assert [one for one in agents if parse(typed).session({"provider": one, "root": "", "branch": ""})] == meant
 
 
 def test_an_argument_with_white_space_is_a_phrase_unless_it_is_a_query() -> None:

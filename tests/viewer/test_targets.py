@@ -241,6 +241,18 @@ def test_a_place_behind_the_key_of_a_session(tmp_path: Path) -> None:
     assert Targets().resolve(str(address)).place == ""
 
 
+def test_which_session_of_several_in_a_file_is_read_is_said_by_every_command_that_reads_one(tmp_path: Path) -> None:
+    machine, path = Machine(tmp_path), tmp_path / ".aider.chat.history.md"
+    days = "2026-03-04 09:01:00", "2026-03-05 09:01:00"
+    path.write_text("".join(f"\n# aider chat started at {day}\n\n#### say {day[9]}\n\nyes\n" for day in days))
+    for args in (["show"], ["show", "--json"], ["export"], ["diff"], ["compare", str(path)]):
+        err = machine.run(*args, str(path)).err
+        said = "2 sessions in it; this is the newest, 2026-03-05T09:01:00; name another like"
+        assert err.count(said) == 1 and err.count(f"{path}#2026-03-04T09:01:00") == 1, args
+    assert machine.run("show", f"{path}#1").err.count(said) == 1
+    assert "in it" not in machine.run("show", f"{path}#2026-03-04T09:01:00").err + machine.run("usage", str(path)).err
+
+
 def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(tmp_path)
     for letter in "ab":

@@ -67,6 +67,25 @@ def search(session: Session, query: str, start: int = 0) -> list[int]:
     return finder.hits
 
 
+def shuffled(path: Path) -> Path:
+    """A Claude Code session of which the results of parallel tool uses came in another order, and words stand in none
+    of its records as the screen shows them.
+    """
+
+    def row(n: int, role: str, content: Any) -> str:
+        message = {"role": role, "content": content} | ({"id": "m"} if role == "assistant" else {})
+        told = {"type": role, "uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "sessionId": "s",
+                "timestamp": f"2026-03-04T09:{n:02}:00.000Z", "message": message}  # fmt: skip
+        return json.dumps(told) + "\n"
+
+    uses = [{"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": f"echo {n}"}} for n in range(4)]
+    results = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "the lamp is lit"} for n in (3, 1, 0, 2)]
+    rows = [("user", "go"), ("assistant", [{"type": "text", "text": "the l**amp** is"}])]
+    rows += [("assistant", [use]) for use in uses] + [("user", [result]) for result in results]
+    path.write_text("".join(row(n, *told) for n, told in enumerate([*rows, ("user", "a lamp")])))
+    return path
+
+
 def everything(session: Session, query: str) -> list[int]:
     """The messages whose rows show it, all of them drawn."""
     return [i for i in range(len(session.messages)) if matches(whole_rows(session, i, LOOK), search_key(query))]
@@ -95,6 +114,17 @@ def test_chunks_and_start_change_nothing(tmp_path_factory: Any, data: st.DataObj
         assert search(session, query, start) == everything(session, query)
     finally:
         find._CHUNK = old
+
+
+def test_the_first_hit_is_the_same_whenever_it_is_known(tmp_path: Path) -> None:
+    session = read_session(shuffled(tmp_path / "s.jsonl"))
+    for query, start in ((query, start) for query in ("lamp", "lit", "echo", "exit") for start in range(7)):
+        finder = finder_of(session, query, start)
+        known = set()
+        for _ in finder.run():
+            behind = [hit for hit in finder.hits if hit > start] or finder.hits
+            known |= {hit for hit in behind[:1] if finder.is_next(hit)}
+        assert list(known) == ([hit for hit in finder.hits if hit > start] or finder.hits)[:1], (query, start)
 
 
 def test_needles_are_safe_in_json() -> None:

@@ -8,6 +8,7 @@ from random import Random
 from unicodedata import normalize
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -19,9 +20,13 @@ from schemas.message import Kind, Tool
 from schemas.opening import read_session
 from schemas.session import Session
 from tests.support import Hand
-from tests.viewer.transcripts import lines, story, transcript
+from tests.viewer.test_transcript_find import shuffled
+from tests.viewer.transcripts import bare, lines, story, transcript
+from tests.waiting import until
 from viewer.demo import demo_home, demo_session
+from viewer.follow.follower import Follower
 from viewer.screens.find_bar import FindBox
+from viewer.screens.transcript import TranscriptScreen
 from viewer.transcript.find import Finder, whole_rows
 from viewer.transcript.view import TranscriptView
 
@@ -121,6 +126,24 @@ async def test_escape_ends_the_search_and_nothing_else() -> None:
         assert view.cursor == before[2] and view.mark_hits is None and not pilot.app.screen.query("FindBar")
         await pilot.press("escape", "escape")
         assert pilot.app.is_running and pilot.app.return_code is None
+
+
+@pytest.mark.parametrize("seconds", [0.0, 9.0])
+@pytest.mark.parametrize("quick", [True, False])
+async def test_the_first_hit_is_gone_to_however_quick_keys_and_search_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, quick: bool
+) -> None:
+    monkeypatch.setattr("viewer.screens.find_bar.SLICE", seconds)
+    screen = TranscriptScreen(Follower(shuffled(tmp_path / "s.jsonl")), follow=False)
+    async with bare(screen).run_test(size=(80, 24)) as pilot:
+        for keys, places in (("", "1 of 6"), ("n", "2 of 6"), ("nn", "3 of 6"), ("N", "6 of 6"), ("Nn", "1 of 6")):
+            await pilot.press("g")
+            for key in ("slash", *"lamp", "enter", *keys):
+                pilot.app.post_message(Key(key, {"slash": "/", "enter": "\r"}.get(key, key)))
+                if not quick:
+                    await pilot.pause(0.1)
+            await until(pilot, lambda places=places: count(pilot) == places, lambda: count(pilot))
+            await pilot.press("escape")
 
 
 async def test_older_searches_come_back() -> None:

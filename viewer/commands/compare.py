@@ -10,6 +10,7 @@ from viewer.completion import target as target_completion
 from viewer.output import DONE, Progress, console, say, table, warn_of, write_json
 from viewer.sessions.compare import compare_files
 from viewer.sessions.ids import ids_of, short_ids
+from viewer.sessions.selection import say_held
 from viewer.sessions.targets import Targets
 
 _CELLS = 56
@@ -34,6 +35,8 @@ def command(a: str, b: str, as_json: bool) -> int:
     with Progress("reading") as bar:
         found = compare_files(one, other, Prices(), bar)
     warn_of(found.failed)
+    for path in dict.fromkeys([one.path, other.path]):
+        say_held(path)
     if as_json:
         write_json(found.to_json())
         return DONE

@@ -20,7 +20,7 @@ from viewer.completion import agents, one_of
 from viewer.completion import target as target_completion
 from viewer.exporting import Kept, check_not_read, own_files, place_of, write_file
 from viewer.output import DONE, NO, CallError, path_text, short_path, warn, write_bytes
-from viewer.sessions.selection import opened, part_at, say_others, up_to_date
+from viewer.sessions.selection import opened, part_at, up_to_date
 from viewer.sessions.targets import STDIN, Target, Targets
 
 if TYPE_CHECKING:
@@ -170,7 +170,6 @@ class _Export:
         with opened(target.path) as session:
             part = part_at(session, target.place)
             say = self._losses.append if quiet else warn
-            say_others(session, target.path)
             if self._form not in ("toolpath", "toolpath-jsonl"):
                 _say_losses(say, self._form, Counter(merge=merges_in(session)))
             redactor = Redactor() if self._include.redact else None
@@ -348,11 +347,10 @@ def _say_losses(
     say: Callable[[str], None], form: str, lost: Counter[str], words: Mapping[str, str] | None = None
 ) -> None:
     """One line a kind of what a document does not hold, and in the format's words what became of it."""
-    from schemas.interchange.toolpath_write import LOSSES
+    for what, count in (+lost).items():
+        from schemas.interchange.toolpath_write import LOSSES  # mostly nothing is lost, and nothing imported for it
 
-    for what, count in lost.items():
-        if count:
-            say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
+        say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
 
 
 def encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:

@@ -13,22 +13,26 @@ import click
 from schemas.clean import one_line
 from schemas.paths import path_text
 from viewer.completion import agents
-from viewer.output import DONE, NO, CallError, Progress, console, table, warn, warn_of, write_bytes, write_json
+from viewer.output import DONE, NO, CallError, Progress, console, warn, warn_of, write_bytes, write_json
 from viewer.sessions.ids import ids_of, short_ids
 
 if TYPE_CHECKING:
     from viewer.index.summary import Summary
     from viewer.usage.costs import SummaryCosts
 
-_PIPED = 100
-"""Columns behind a pipe, which has no width of its own."""
+_PIPED = 1000
+"""Columns behind a pipe, where no line is cut: more than any has."""
 LINE_FIELDS = (
     "id", "title", "agent", "project", "directory", "path", "created", "updated", "exchanges", "messages", "tokens",
     "input", "output", "cache_read", "cache_write", "reasoning", "cost", "model", "models", "archived", "live",
 )  # fmt: skip
 """What --format knows of a session."""
-_NARROW = 90
-"""In fewer columns projects are cut shorter, so that titles have room."""
+_NARROW, _WIDE = 90, 120
+"""In fewer columns than the first there is no project, as on the screen; in fewer than the second a title stands below
+an id that is longer than `_MOST`.
+"""
+_MOST = 16
+"""Cells of projects and ids. A longer id is not cut, since it would open nothing."""
 
 
 def line_fields(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -186,38 +190,43 @@ def check_agent(name: str) -> None:
 
 
 def _print(rows: list[Summary], known: set[str]) -> None:
+    """Print a line a session, the title last, since it may be as long as it likes."""
+    from rich.cells import cell_len
     from rich.text import Text
 
     from renderers.facts import format_age, format_count, project_name
     from viewer.index.library import in_directory
 
-    here = Path.cwd()
-    ours = [row for row in rows if in_directory(row.workspace_root, here)]
-    others = [row for row in rows if not in_directory(row.workspace_root, here)]
-    screen = console(piped=_PIPED)
+    screen, here, now = console(piped=_PIPED), Path.cwd(), time.time()
     ids = short_ids([row.id for row in rows], known)
-    kinds = {"title": "fill", "age": "right", "exch": "right", "tokens": "right"}
-    headings = ("", "id", "title", "project", "agent", "age", "exch", "tokens")
-    quiet = table((heading, kinds.get(heading, "left")) for heading in headings)
-    quiet.columns[1].min_width = max(map(len, ids.values()))  # one that is cut would open nothing
-    quiet.columns[3].max_width = 16 if screen.width >= _NARROW else 10
-    now = time.time()
-    for heading, group in (("this directory", ours), ("elsewhere", others)):
-        if not group:
-            continue
-        if ours:
-            quiet.add_row("", "", Text(heading, "dim italic"))
-        for row in group:
-            total = row.usage.total if row.usage else None
-            quiet.add_row(
-                Text("●" if row.live else " ", "green"),
-                Text(ids[row.id], "dim"),
-                Text.assemble(("archived " if row.archived else "", "dim"), one_line(row.title) or "(untitled)"),
-                Text(project_name(row.workspace_root), "dim"),
-                Text(row.provider, "dim"),
-                Text(format_age(now - row.when), "dim"),
-                Text(str(row.exchanges)),
-                Text("-" if total is None else format_count(total)),
-            )
-    screen.print(quiet)
-    screen.print(Text("tokens without subagents", "dim"))
+    table = [("", "age", "exch", "tokens", "agent", "project", "id")]
+    for row in rows:
+        total = row.usage.total if row.usage else None
+        figures = str(row.exchanges), "-" if total is None else format_count(total)
+        project = one_line(project_name(row.workspace_root), _MOST)
+        live = "●" if row.live else " "
+        table.append((live, format_age(now - row.when), *figures, row.provider, project, ids[row.id]))
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+
+    def line(cells: tuple[str, ...], *title: str | tuple[str, str]) -> Text:
+        live, age, exchanges, tokens, agent, project, name = (
+            cell.rjust(width) if n in (1, 2, 3) else cell + " " * (width - cell_len(cell))
+            for n, (cell, width) in enumerate(zip(cells, [*widths[:-1], min(widths[-1], _MOST)], strict=True))
+        )
+        words = f"{agent}  " if screen.width < _NARROW else f"{agent}  {project}  "
+        below = len(name) > _MOST and screen.width < _WIDE
+        pieces = (live, "green"), (f" {age}", "dim"), f"  {exchanges}  {tokens}  ", (f"{words}{name}", "dim")
+        return Text.assemble(*pieces, "\n     " if below else "  ", *title)
+
+    lines = [line(table[0], "title")]
+    lines[0].stylize("dim")
+    ours = {row.path for row in rows if in_directory(row.workspace_root, here)}
+    for heading, is_ours in (("this directory", True), ("elsewhere", False)):
+        group = [one for one in zip(rows, table[1:], strict=True) if (one[0].path in ours) is is_ours]
+        if ours and group:
+            lines.append(Text(f"  {heading}", "dim italic"))
+        for row, cells in group:
+            archived = ("archived " if row.archived else "", "dim")
+            lines.append(line(cells, archived, one_line(row.title) or "(untitled)"))
+    for one in (*lines, Text("tokens without subagents", "dim")):
+        screen.print(one, no_wrap=True, overflow="ellipsis")

@@ -18,7 +18,7 @@ from schemas.records import Unreadable
 from schemas.session import Session
 from viewer.completion import target as target_completion
 from viewer.output import DONE, CallError, path_text, warn, write_bytes
-from viewer.sessions.selection import opened, part_at, say_others
+from viewer.sessions.selection import opened, part_at
 from viewer.sessions.targets import Targets
 
 _COLOR = "Colours: on a terminal (auto, the default), always, or never."
@@ -66,7 +66,7 @@ def print_text(path: Path, place: str = "", include: Include | None = None, *, c
         for chunk in encoded(render(document, colour=colour)):
             write_bytes(chunk)
         if part is None:
-            _say_rest(session, path)
+            _say_unreadable(session, path)
 
 
 def _print_json(path: Path) -> None:
@@ -76,12 +76,10 @@ def _print_json(path: Path) -> None:
         for piece in to_session_data(session):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-        _say_rest(session, path)
+        _say_unreadable(session, path)
 
 
-def _say_rest(session: Session, path: Path) -> None:
-    """Say what else lies in a source, and what could not be read of it."""
-    say_others(session, path)
+def _say_unreadable(session: Session, path: Path) -> None:
     if notice := unreadable_notice(session):
         warn(f"{path_text(path)}: {notice}")
 

@@ -18,7 +18,7 @@ from viewer.follow.follower import Follower
 from viewer.follow.pipe import StreamFollower, spool_stdin, take_terminal
 from viewer.output import DONE, NO, CallError, reader_gone, warn, write_bytes
 from viewer.sessions.newest import newest_here
-from viewer.sessions.selection import part_at
+from viewer.sessions.selection import part_at, say_held
 from viewer.sessions.targets import STDIN, Targets
 from viewer.start import open_stream
 
@@ -60,6 +60,7 @@ def command(target: str | None, as_json: bool, whole: bool) -> int:
 
         run_transcript(path, follow=True, loose=target is None, place=place)
         return DONE
+    say_held(path)
     asyncio.run(_Tail(as_json, whole, place=place).run(Follower(path, wait=True), loose=target is None))
     return DONE
 

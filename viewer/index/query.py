@@ -232,11 +232,14 @@ class Query:
         return not early and not (last is not None and self.since is not None and last < self.since)
 
     def session(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether a session is meant, by the facts that the index keeps of it."""
+        """Return whether a session is meant, by the facts that the index keeps of it. An agent is named by how its id
+        begins: some ids stand within others.
+        """
         for name, key in (("agent", "provider"), ("project", "root"), ("branch", "branch")):
             if (filter_ := self.filters.get(name)) is not None:
                 held = search_key(facts[key])
-                if not filter_.allows(lambda asked, held=held: asked in held):  # type: ignore[misc]
+                found = held.startswith if name == "agent" else held.__contains__
+                if not filter_.allows(found):
                     return False
         return True
 
@@ -296,7 +299,9 @@ def _add_term(query: Query, piece: re.Match[str], open_ended: bool) -> None:
     if not tokens:
         if open_ended or not given.strip():
             return
-        raise CallError(f"{one_line(given, 40)}: no letter or digit in it, by which it could be found")
+        data = "so long a run of letters and digits is taken for encoded data, which is not searched"
+        why = data if any(map(str.isalnum, given)) else "no letter or digit in it, by which it could be found"
+        raise CallError(f"{one_line(given, 40)}: {why}")
     starred = bool(piece["star"]) if phrase is not None else word.endswith("*")
     last = tokens[-1]
     how: How = "whole"

@@ -184,6 +184,11 @@ def _keymap(screen: str, own: dict[str, Any]) -> dict[str, str]:
     where = "keys" if screen == "transcript" else f"keys.{screen}"
     keymap: dict[str, str] = {}
     for action, value in own.items():
+        if action not in actions and isinstance(value, dict):
+            known = ", ".join(name for name in TABLES if name != "transcript")
+            raise ConfigError(
+                f"[{where}.{action}]: there is no such screen; there are {known}; [keys] is a transcript's"
+            )
         if action not in actions:
             raise ConfigError(f"{where}.{action}: there is no such action; there are {', '.join(sorted(actions))}")
         if not isinstance(value, str) or not value.strip():

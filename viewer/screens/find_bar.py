@@ -13,7 +13,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Key, Resize
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import Input, Static
@@ -24,7 +24,7 @@ from schemas.changes import Moves
 from schemas.clean import one_line
 from viewer.follow.follower import SLICE
 from viewer.index.matching import search_key
-from viewer.screens.config_keys import Keyed, effective, key_name
+from viewer.screens.config_keys import Keyed, actions_by_key, effective, key_name
 from viewer.screens.filter import Line
 from viewer.screens.program import program
 from viewer.transcript.drawn import Drawn, Overlay, overlaid
@@ -77,7 +77,8 @@ class Hits:
 
     def go(self, finder: Finder, start: Position, step: int, *, inclusive: bool = False) -> bool:
         """Go to the place after (or before) the one that was gone to, if `start` is still there, else after that line;
-        with `inclusive`, to one on that line too. What hides it is opened. Returns whether there was one.
+        with `inclusive`, to one on that line too. What hides it is opened. Returns whether one is known: while all is
+        searched, another may yet be found before it.
         """
         hits = finder.hits
         if not hits:
@@ -89,6 +90,8 @@ class Hits:
                 return True
         others = [i for i in hits if (i > start.block if step > 0 else i < start.block)] or hits
         block = others[0] if step > 0 else others[-1]
+        if not finder.done and not (step > 0 and (inclusive or block > start.block) and finder.is_next(block)):
+            return False
         self._show(block, 0 if step > 0 else finder.counts[block] - 1)
         return True
 
@@ -188,6 +191,20 @@ class FindBox(Keyed, Line):
     def action_leave(self) -> None:
         self.post_message(FindBar.Ended())
 
+    async def action_submit(self) -> None:
+        self.query_ancestor(FindBar).submit()
+
+    async def _on_key(self, event: Key) -> None:
+        """Keys behind Enter are the transcript's. As a binding it would be done once it had gone up to the app, when
+        whoever types quickly has typed more.
+        """
+        if self.app.focused is not self:
+            event.prevent_default().stop()
+            self.app.post_message(Key(event.key, event.character))
+        elif actions_by_key(self.TABLE, program(self).keymap).get(event.key) == "submit":
+            event.prevent_default().stop()
+            await self.action_submit()
+
 
 class FindBar(Horizontal):
     """`/`, the words, and how many places of the transcript show them: searches while one types, and goes there."""
@@ -207,7 +224,9 @@ class FindBar(Horizontal):
         self._view, self._jumps, self.hits = view, jumps, Hits(view)
         self._from = view.top, view.cursor
         self._goes = False
-        """Whether the first hit is to be gone to once it is found."""
+        """Whether the first hit is to be gone to once it is known."""
+        self._steps: list[int] = []
+        """Steps to other hits that are still to be done."""
         self._width = 0
         self.finder: Finder | None = None
         """The search; None until something was typed."""
@@ -226,6 +245,7 @@ class FindBar(Horizontal):
         """Ask what to look for from here on."""
         self._from = self._view.top, self._view.cursor
         self._jumps.note()
+        self.look_for("")
         self.box.ask()
         self.screen.set_focus(self.box)
 
@@ -253,12 +273,16 @@ class FindBar(Horizontal):
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.look_for(event.value)
+        self._look_for_typed()
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _look_for_typed(self) -> None:
+        """Look for what was typed, unless that is done: Enter may have come before the message of a change."""
+        if self.finder is None or self.finder.query != self.box.value:
+            self.look_for(self.box.value)
+
+    def submit(self) -> None:
         """Go on reading at the hit."""
-        event.stop()
+        self._look_for_typed()
         self.box.keep()
         self.screen.set_focus(self._view)
         if self.hits.sought:
@@ -284,6 +308,7 @@ class FindBar(Horizontal):
             return
         self.finder = Finder(self._view.session, query, self._from[1].block, lambda: self._view.look)
         self._goes = go
+        self._steps.clear()
         self._begin(self.finder)
 
     def _begin(self, finder: Finder) -> None:
@@ -330,18 +355,26 @@ class FindBar(Horizontal):
         begun = time.perf_counter()
         for _ in finder.run():
             if time.perf_counter() - begun > SLICE:
-                if self._goes and finder.hits:
-                    self._goes = not self._go_hit(1, inclusive=True)
+                self._go_on()
                 if time.monotonic() - last > 0.2:
                     last = time.monotonic()
                     self._show_count()
                 await asyncio.sleep(0)
                 begun = time.perf_counter()
-        if self._goes and not self._go_hit(1, inclusive=True):
+        self._go_on()
+        if self._goes:
             self._view.top, self._view.cursor = self._from
             self._view.show()
         self._goes = False
+        self._steps.clear()
         self._show_count()
+
+    def _go_on(self) -> None:
+        """Go to the first hit, if that is still to be done, and on from there as was asked, if known."""
+        if self._goes:
+            self._goes = not self._go_hit(1, inclusive=True)
+        while not self._goes and self._steps and self._go_hit(self._steps[0]):
+            del self._steps[0]
 
     def _go_hit(self, step: int, *, inclusive: bool = False) -> bool:
         """Go to the next (or previous) place that shows what is looked for; the search goes round at the ends."""
@@ -360,11 +393,11 @@ class FindBar(Horizontal):
             return False
         if finder.is_outdated:  # grown since
             self._begin(finder)
-        if finder.hits:
-            self._jumps.leap("search", lambda: self._go_hit(step))
+        if finder.done and not finder.hits:
+            program(self).say(f"{one_line(finder.query, 60)}: not found")
         else:
-            said = f"{one_line(finder.query, 60)}: {'not found' if finder.done else 'not found yet'}"
-            program(self).say(said)
+            self._steps.append(step)
+            self._jumps.leap("search", self._go_on)
         return True
 
     # -- how many --------------------------------------------------------------------------------------------------

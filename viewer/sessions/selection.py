@@ -13,6 +13,7 @@ from renderers.facts import plural
 from renderers.places import Part, find_part, no_such_place
 from schemas.costs.responses import Ledger
 from schemas.opening import OpenError, addresses_in, read_session
+from schemas.paths import source_of
 from schemas.session import Session, Subagent
 from schemas.troubles import bug
 from viewer.output import CallError, Progress, path_text, warn, warn_of
@@ -116,22 +117,30 @@ def up_to_date(library: Library) -> Library:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Session]:
-    """The session at an address for the time of a block, read under a bar."""
+    """The session at an address for the time of a block, read under a bar; behind it is said what else lies there."""
     with Progress("reading") as bar:
         session = read_session(path, bar)
     with closing(session):
         yield session
+        say_others(session, path)
+
+
+def say_held(path: Path) -> None:
+    """Say in one line that a source holds several sessions, of which the newest is read."""
+    newest, *others = addresses_in(path)
+    if others:
+        which = f"this is the newest, {path_text(source_of(newest)[1])}; name another like {path_text(others[0])}"
+        warn(f"{path_text(path)}: {plural(len(others) + 1, 'session')} in it; {which}")
 
 
 def say_others(session: Session, path: Path) -> None:
-    """Say in one line that a source holds other sessions too: those of a document stand and count as subagents of its
-    first; of a database the newest is read.
+    """Say that a source holds other sessions too: those of a document stand and count as subagents of its first; of a
+    database the newest is read.
     """
     from schemas.interchange.toolpath import others_in
 
-    if session.key and len(held := addresses_in(path)) > 1:
-        which = f"this is the newest, name another like {path_text(held[1])}"
-        warn(f"{path_text(path)}: {plural(len(held), 'session')} in it; {which}")
+    if session.key:
+        say_held(path)
     if others := others_in(session):
         ids = ", ".join(map(path_text, others))
         warn(f"{path_text(session.path)}: {plural(len(others), 'other session')} in it, taken as subagents: {ids}")

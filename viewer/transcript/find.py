@@ -200,6 +200,15 @@ class Finder:
         self._start = start
         self._seen: set[int] = set()
         self._scanned = False
+        self._reached = 0
+        """How many messages from the start on, and round to it, were searched without a gap."""
+
+    def is_next(self, hit: int) -> bool:
+        """Tell whether a hit is the first one behind the start, round to the start itself: all between was searched."""
+        size = len(self.session.messages)
+        while self._reached < size and (self._start + self._reached) % size in self._seen:
+            self._reached += 1
+        return self._reached > (hit - self._start - 1) % size
 
     @property
     def total(self) -> int:
@@ -217,6 +226,7 @@ class Finder:
 
     def forget(self, indices: Iterable[int]) -> None:
         """Drop what was found in these messages: they changed, and `run` searches them again."""
+        self._reached = 0
         for index in indices:
             self._seen.discard(index)
             if self.counts.pop(index, 0):
@@ -224,7 +234,7 @@ class Finder:
 
     def follow(self, moves: Moves) -> None:
         """Go over to the session that took the other one's place; what was found in the messages that stayed counts."""
-        self.session, self._start = moves.new, moves.near(self._start)
+        self.session, self._start, self._reached = moves.new, moves.near(self._start), 0
         self._seen = {place for index in self._seen if (place := moves.find(index)) is not None}
         found = {moves.find(index): count for index, count in self.counts.items()}
         self.counts = {place: count for place, count in found.items() if place is not None}
@@ -244,7 +254,13 @@ class Finder:
         # In a live stream a word may begin in one record and end in the next.
         pieces = self.session.is_printed
         if len(stores) == 1 and isinstance(stores[0], FileStore) and not pieces and not self._scanned:
-            yield from self._run_file(stores[0])
+            for _ in self._run_file(stores[0]):
+                yield
+                # What no record tells, or one that comes later, may show it before the first that was found.
+                if (at := bisect_right(self.hits, self._start)) < len(self.hits) and not self.is_next(self.hits[at]):
+                    for index in range(self._start, self.hits[at]):
+                        self._try(index)
+                        yield
         self._scanned = True
         # What the screen makes of records, such as headlines, stands in none of them. Some may change meanwhile.
         while len(self._seen) < len(self.session.messages):
