@@ -140,9 +140,11 @@ class Uses:
         if failed is None:
             return
         flags = self.session.messages.flags
-        for row in [row for row in self.open if flags[row] & _PENDING]:
-            del self.open[row]
-            if failed:
+        for row in list(self.open):
+            pending = flags[row] & _PENDING
+            if pending or self.judged.get(row, _BACKGROUND) is not _BACKGROUND:  # of that one no result comes any more
+                del self.open[row]
+            if pending and failed:
                 flags[row] = flags[row] & ~_PENDING | _INTERRUPTED
                 self._rows.changed.add(row)
 
