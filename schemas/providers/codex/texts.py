@@ -199,7 +199,7 @@ _FOR_THE_MODEL = {
     "Another language model started to solve this problem": "summary of the earlier conversation",
     # What Codex of early 2026 told its model in the person's place.
     "Warning: apply_patch was requested via ": "warning",
-    "Warning: The maximum number of ": "warning",
+    "Warning: The maximum number of unified exec processes ": "warning",
 }
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
