@@ -64,10 +64,8 @@ class Codex(Lines):
             delegation="spawn_agent close_agent wait_agent resume_agent send_message followup_task list_agents"
             " agent_jobs task activate_skill",
         ),
-        figures={
-            "context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
-            "reasoning": "reasoningOutputTokens",
-        },
+        figures={"context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
+                 "reasoning": "reasoningOutputTokens"},
         inclusive=True, steps="codex.steps:CodexSource",
     )  # fmt: skip
     running = Running(

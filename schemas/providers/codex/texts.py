@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from schemas.clean import as_json, clean
@@ -198,13 +199,14 @@ _FOR_THE_MODEL = {
     "Another language model started to solve this problem": "summary of the earlier conversation",
     # What Codex of early 2026 told its model in the person's place.
     "Warning: apply_patch was requested via ": "warning",
-    "Warning: The maximum number of ": "warning",
+    "Warning: The maximum number of unified exec processes ": "warning",
 }
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
 
-def split_text(text: str, developer: bool = False) -> list[Segment]:
+@lru_cache(maxsize=16)  # Codex says much of it again at the beginning of each turn
+def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
     """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT.
 
     What a `developer` wrote is of tags only, and may quote the tag that closes one (lab/faults/codex-2).
@@ -234,7 +236,7 @@ def split_text(text: str, developer: bool = False) -> list[Segment]:
         else:
             segments.append((_PROMPT, rest, ""))
         rest = rest[end:].strip()
-    return segments
+    return tuple(segments)
 
 
 def _tagged(tag: str, envelope: str, start: int, stop: int) -> list[Segment]:

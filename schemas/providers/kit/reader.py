@@ -175,7 +175,7 @@ class Reader:
             return
         if not self.facts.setting_known:
             self.facts.set(agent.setting(value))
-        copied, meanings = history.copied, self._meanings
+        copied, meanings, derived = history.copied, self._meanings, self._derived
         first = self.rows.begin(time, copied != "")
         if history.whole and self.rows.growing:
             self.talk.stop_growing()
@@ -186,12 +186,12 @@ class Reader:
         used = repeats = False
         for number, item in enumerate(self._items_of(value)):
             if (meaning := meanings.get(type(item))) is not None:
-                done = meaning(record, number, item)
-                used, repeats = used or done is True, repeats or done is False
+                if (done := meaning(record, number, item)) is not None:
+                    used, repeats = used or done, repeats or not done
                 continue
             for place, at, known in history.sift(record, number, item):
-                done = self._derived[type(known)](place, at, known)
-                used, repeats = used or done is True, repeats or done is False
+                if (done := derived[type(known)](place, at, known)) is not None:
+                    used, repeats = used or done, repeats or not done
         if used or len(session.messages.kind) > first:
             return
         if repeats:

@@ -143,7 +143,9 @@ class Talk:
             return True
         rows.extend(row, record, number, DETAIL)
         if piece.apart:
-            rows.grow(row, f"\n\n{piece.text}" if messages.chars[row] else piece.text)
+            if messages.chars[row]:
+                rows.grow(row, "\n\n")
+            rows.grow(row, piece.text)
             messages.flags[row] &= ~_WITHHELD
             return True
         if row in rows.growing or piece.kind is Kind.TOOL:
