@@ -507,8 +507,11 @@ _EVENTS: dict[str, Reader] = {
         _error: "error",
         _noted: " ".join(_NOTES),
         # Written by builds before there was a policy of what to keep, and by third parties:
-        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item exec_approval_request
-            apply_patch_approval_request elicitation_request""",
+        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item item_started
+            exec_approval_request apply_patch_approval_request elicitation_request mcp_startup_update undo_started
+            mcp_startup_complete mcp_list_tools_response list_custom_prompts_response list_skills_response
+            get_history_entry_response conversation_path agent_reasoning_section_break model_reroute
+            skills_update_available""",
         lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
     }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),

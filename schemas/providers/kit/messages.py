@@ -87,7 +87,7 @@ class Rows:
         """Append a message of a kind to an exchange; returns its row."""
         session, text, name, flags = self.session, say.text, say.id, say.flags
         messages = session.messages
-        item = number if 0 <= number < LAST_ITEM else max(0, min(number, LAST_ITEM))
+        item = max(0, min(number, LAST_ITEM))
         span = session.spans.add(self.store, record[0], record[1], record[2], BODY, item)
         time = self.time if say.time is None else say.time
         row = messages.append(
@@ -122,8 +122,7 @@ class Rows:
 
     def extend(self, row: int, record: Record, number: int, role: int) -> None:
         """Note another record of a message, or another item of one."""
-        messages = self.session.messages
-        item = number if 0 <= number < LAST_ITEM else max(0, min(number, LAST_ITEM))
+        messages, item = self.session.messages, max(0, min(number, LAST_ITEM))
         self.changed.add(row)
         self.touched = True
         is_new = self.session.spans.put(messages.span[row], self.store, record[0], record[1], record[2], role, item)
