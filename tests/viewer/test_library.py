@@ -352,7 +352,7 @@ def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.Mo
         other.execute("BEGIN EXCLUSIVE")
         library = open_library(machine)
         assert len(library.bring_up_to_date()) == 2
-        assert any("locked" in problem.reason for problem in library.problems)
+        assert any("another program holds it" in problem.reason for problem in library.problems)
         assert sum(1 for _ in library.responses()) == 2
     assert len(open_library(machine).bring_up_to_date()) == 2
 
