@@ -126,6 +126,14 @@ class Document:
         self.session, self.include = session, include
         self.redactor, self.load, self.part = redactor, subagents, part
         self._loaded: dict[int, Session | None] = {}
+        parts = {
+            Kind.TOOL: include.tools,
+            Kind.THINKING: include.thinking,
+            Kind.OUTPUT: include.output,
+            Kind.CONTEXT: include.context,
+        }
+        left_out = frozenset(kind for kind, included in parts.items() if not included)
+        self._left_out: frozenset[Kind] = frozenset(Kind) - USER_KINDS if include.prompts else left_out
 
     def title(self) -> str:
         """The session's title, else its first prompt."""
@@ -317,7 +325,7 @@ class Document:
                 rewound = gone
             if flags[index] & withheld and not session.messages.chars[index]:
                 continue  # counted at the exchange's end
-            if self.include.prompts and session.messages.kind[index] not in USER_KINDS:
+            if session.messages.kind_of(index) in self._left_out:
                 continue
             message = session.message(index)
             if message.kind is Kind.CONTEXT:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections import OrderedDict
 from io import BytesIO
 from itertools import chain
@@ -33,8 +34,9 @@ UNFINISHED = "the last line is unfinished"
 """What is wrong with a line at whose end a file or a pipe breaks off."""
 # A line longer than this is reported and passed over: no agent writes one, and a file that holds one is not a session.
 MAX_LINE = 512 << 20
-_DEEPEST = 500
-"""Levels of a record; Python's own comparisons and texts of a value end at less than 1,000."""
+_DEEPEST = 1024
+"""Levels of a record: as many as orjson reads."""
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * _DEEPEST))  # for what Python does with each level of a record
 _MARKER = re.compile(rb'\{\s*"[A-Za-z_]+"\s*:')
 _OF_A_RECORD = frozenset("uuid parentUuid timestamp sessionId payload leafUuid messageId id record_type".split())  # noqa: SIM905
 
@@ -114,7 +116,7 @@ class JsonLines:
                 value = loads(raw)
             except orjson.JSONDecodeError:
                 value = None
-            if type(value) is dict and not _is_deep(raw, value):
+            if type(value) is dict:
                 add((offset, size - 1, line, value))
             else:
                 self._recover(raw[:-1], offset, line, records)
@@ -132,8 +134,6 @@ class JsonLines:
             value = orjson.loads(tail)
         except orjson.JSONDecodeError:
             return []
-        if isinstance(value, dict) and _is_deep(tail, value):
-            return []  # `finish` says so
         self._waiting = []
         record = (self.offset, len(tail), self.line, value)
         self.offset += len(tail)
@@ -180,31 +180,12 @@ def recover(
         return [], [Unreadable(line, f"a line of {len(raw) >> 20} MB", offset, len(raw))]
     whole = _decode(raw)
     if isinstance(whole, dict):
-        if _is_deep(raw, whole):
-            return [], [Unreadable(line, "nested too deeply", offset, len(raw))]
         return [(offset, len(raw), line, whole)], []
     if not isinstance(whole, _Bad):
         kind = _NAMES.get(type(whole), "null" if b"null" in raw else "number")  # one too large is None
         return [], [Unreadable(line, f"a JSON {kind}, not an object", offset, len(raw))]
     last = -1 if unfinished else len(raw.rstrip())
     return _split(raw, offset, line, whole.reason, last if anything else None)
-
-
-def _is_deep(raw: bytes, value: dict[str, Any]) -> bool:
-    """Return whether an object is nested more deeply than any agent writes, so that Python gives up on it."""
-    size, few = len(raw), _DEEPEST // 2
-    # `replace` leaps from one to the next, where `count` and `split` look at every byte.
-    if size <= _DEEPEST * 2 or (
-        size - len(raw.replace(b"{", b"", _DEEPEST)) <= few and size - len(raw.replace(b"[", b"", _DEEPEST)) <= few
-    ):
-        return False
-    level: list[Any] = [value]
-    for _ in range(_DEEPEST):
-        inside = chain.from_iterable(node.values() if type(node) is dict else node for node in level)
-        level = [child for child in inside if type(child) is dict or type(child) is list]
-        if not level:
-            return False
-    return True
 
 
 _NAMES = {str: "string", int: "number", float: "number", bool: "boolean", list: "list"}
@@ -230,7 +211,20 @@ def _decode(raw: bytes) -> Any:
         return _Bad(f"not JSON: {say_fault(error, shift=len(line) - len(text))}")
     except ValueError:
         return _Bad("not JSON: a number too long")
-    return value if end == len(text) else _Bad("more than one JSON value")
+    if end < len(text):
+        return _Bad("more than one JSON value")
+    return _Bad("nested too deeply") if _is_deep(value) else value
+
+
+def _is_deep(value: Any) -> bool:
+    """Return whether JSON is nested more deeply than a record may be."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST + 1):
+        level = [node for node in level if type(node) is dict or type(node) is list]
+        if not level:
+            return False
+        level = list(chain.from_iterable(node.values() if type(node) is dict else node for node in level))
+    return True
 
 
 def _split(

@@ -93,7 +93,7 @@ def _numbered(path: str, text: str, number: str, *, ends: bool = False) -> Slice
         return None
     before, text, start = text[: begin.start()].strip("\n"), text[begin.start() :], int(begin[1])
     found = pattern.findall(text)
-    if len(found) == text.count("\n") + 1 and found == [str(n) for n in range(start, start + len(found))]:
+    if len(found) == text.count("\n") + 1 and found == [*map(str, range(start, start + len(found)))]:
         return Slice(path, pattern.sub("", text), start, before, ends=ends)
     body: list[str] = []
     lines = text.split("\n")

@@ -14,7 +14,7 @@ from schemas.clean import Run, Sgr, as_json, clean
 from schemas.diffs import FileDiff, from_unified, path_asked
 from schemas.message import Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
-from schemas.providers.kit.bases import Data, Lines
+from schemas.providers.kit.bases import Data
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Use
 from schemas.slices import Listing
@@ -30,7 +30,6 @@ _CONTEXTS = {
     "This is the Gemini CLI.": "Session context",
     "This is the Qwen Code.": "Session context",
 }
-_NO_FIGURES = TokenUsage()
 _REMINDER = re.compile(r"\s*You [^.\n]{1,100}\. You have one final chance to complete the task")
 """What a subagent is told that ended without its answer, or ran out of time or turns (found-…, G6)."""
 _QUIET = frozenset({"thoughtSignature", "thought_signature", "thought", "videoMetadata", "mediaResolution"})
@@ -100,12 +99,11 @@ def context_label(text: str) -> str:
     return next((label for begins, label in _CONTEXTS.items() if start.startswith(begins)), "")
 
 
-_SNAPSHOT = re.compile(r"\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", re.DOTALL)
-
-
 def snapshot_text(text: str) -> str:
     """The summary without the tags around it."""
-    return _SNAPSHOT.sub(r"\1", text, count=1) if "<state_snapshot>" in text else text
+    if "<state_snapshot>" not in text:
+        return text
+    return re.sub(r"(?s)\s*<state_snapshot>\n?(.*?)\n?</state_snapshot>\s*", r"\1", text, count=1)
 
 
 def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | None:
@@ -124,7 +122,7 @@ def normalised(*counts: object, thoughts_inside: bool = False) -> TokenUsage | N
     if thought and not thoughts_inside:
         written = thought + (written or 0)
     usage = TokenUsage(read, written, hit, None, thought)
-    return None if usage == _NO_FIGURES else usage
+    return None if usage.count(None) == len(usage) else usage
 
 
 _NAMES: dict[ToolType, str] = {
@@ -148,9 +146,6 @@ _UNTRUSTED = re.compile(r"\A(Output too large\.[^\n]*\n)?<untrusted_context>\n(.
 _COMMAND = re.compile(r"\ACommand: .*?\nDirectory: [^\n]*\n(?=Output: )", re.DOTALL)
 # In the order in which they end the text, last first; each is there at most once.
 _FOOTERS = ("Process Group PGID", "Background PIDs", "Signal", "Exit Code", "Error")
-_HEX = re.compile(r"#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})")
-_MOST_COLOURED = 200_000
-"""Characters up to which a program's colours are looked for."""
 
 
 class Told(NamedTuple):
@@ -177,12 +172,9 @@ def answer_of(use_id: str, name: str, result: object, display: object = None, st
     text = "\n".join(filter(None, texts + said.texts))
     told = Told(display, text)
     before, text = match.groups("") if (match := _UNTRUSTED.match(text)) else ("", text)
-    code: int | None = None
     shown = display_text(display) if not text else ""
-    if name == "run_shell_command":
-        text, code = unwrapped(text)
-        text = before + text
-    text = text or shown
+    text, code = unwrapped(text) if name == "run_shell_command" else (text, None)
+    text = before + text or shown
     ended = _status(status, text, bool(failed) and all(failed), bool(failed or any(said.texts) or shown), code)
     return Answer(use_id, text, ended, code, images=said.media, details=told)
 
@@ -237,8 +229,8 @@ def display_text(display: object) -> str:
 
 def ansi_lines(display: object) -> list[list[tuple[str, Sgr]]]:
     """A terminal's screen as lines of coloured pieces; empty if the display is something else."""
-    lines = display.get("ansiOutput") if isinstance(display, dict) else display
-    if not isinstance(lines, list) or not all(isinstance(line, list) for line in lines):
+    lines = list_of(display.get("ansiOutput") if isinstance(display, dict) else display)
+    if not all(isinstance(line, list) for line in lines):
         return []
     return [[_token(token) for token in line if isinstance(token, dict)] for line in lines]
 
@@ -250,7 +242,7 @@ def _token(token: Data) -> tuple[str, Sgr]:
 
 
 def _colour(value: object) -> tuple[int, int, int] | None:
-    match = _HEX.fullmatch(value) if isinstance(value, str) else None
+    match = re.fullmatch("#([0-9a-fA-F]{2})([0-9a-fA-F]{2})([0-9a-fA-F]{2})", text_of(value))
     return (int(match[1], 16), int(match[2], 16), int(match[3], 16)) if match else None
 
 
@@ -260,7 +252,7 @@ def _coloured(text: str, display: object) -> list[Run]:
     The text is the whole output; the screen's copy is wrapped and padded to a terminal's width and may be only its
     end. So both are compared without white space, and where they agree the colours hold.
     """
-    if len(text) > _MOST_COLOURED:
+    if len(text) > 200_000:  # it would take too long
         return []
     seen = [
         (char, sgr) for line in ansi_lines(display) for piece, sgr in line for char in "".join(clean(piece).split())
@@ -270,8 +262,7 @@ def _coloured(text: str, display: object) -> list[Run]:
         return []
     runs: list[Run] = []
     for place, (_, sgr) in zip(places, seen, strict=True):
-        gap = text[runs[-1].end : place] if runs and runs[-1].sgr == sgr else "\n"
-        if "\n" not in gap and not gap.strip():
+        if runs and runs[-1].sgr == sgr and "\n" not in text[runs[-1].end : place]:
             runs[-1] = runs[-1]._replace(end=place + 1)
         else:
             runs.append(Run(place, place + 1, sgr))
@@ -308,11 +299,3 @@ class Tools(Agent):
         path = text_of(data.get("filePath")) or path_asked(tool.input) or text_of(data.get("fileName"))
         diff = from_unified(path, patch, "add" if is_new else "update")
         return [diff] if diff.hunks or not patch.strip() else []
-
-
-class Google(Tools, Lines):
-    """The declarations that both agents' files share."""
-
-    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
-    uuids = True
-    copies = False  # a record that is written again may bring back what was taken back

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from schemas.provider import read_head
 from schemas.providers.cursor import PROVIDER
 from schemas.providers.cursor.store import text_records
+from schemas.providers.kit.blocks import arguments_of
 from schemas.session import Lack, Op, Session
 from tests.fixtures.cursor.transcripts import TEXT
 from tests.schemas.conformance import assert_builds_clean, assert_sums, described, whole
@@ -39,7 +40,7 @@ def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
     _, record = text_records(f"user:\nq\n\nassistant:\n{body}".encode())
     for block in record["message"]["content"]:
         if block["type"] == "tool_use":
-            found.append((block["name"], block["input"], block.get("result", "")))
+            found.append((block["name"], arguments_of(block["input"]), block.get("result", "")))
     return found
 
 
@@ -50,9 +51,9 @@ def calls(body: str) -> list[tuple[str, dict[str, Any], str]]:
         ("[Tool call] Shell\n  command=ls -a=b\n", [("Shell", {"command": "ls -a=b"}, "")]),
         ("[Tool call] Shell\n    command: ls\n    cwd: x\n", [("Shell", {"command": "ls", "cwd": "x"}, "")]),
         ('[Tool call] X\n  {"a": [1]}', [("X", {"a": [1]}, "")]),
-        ("[Tool call] ApplyPatch\n  *** Begin Patch\n  +x", [("ApplyPatch", "*** Begin Patch\n+x", "")]),
+        ("[Tool call] ApplyPatch\n  *** Begin Patch\n  +x", [("ApplyPatch", {"input": "*** Begin Patch\n+x"}, "")]),
         ("[Tool call] Shell\n  command: true", [("Shell", {"command": "true"}, "")]),
-        ("[Tool call] Odd\n  just words", [("Odd", "just words", "")]),
+        ("[Tool call] Odd\n  just words", [("Odd", {"input": "just words"}, "")]),
         ("[Tool call] LS", [("LS", {}, "")]),
         (
             "[Tool call] X\n  a: b\n[Tool call] X\n  c: d\n[Tool result] X\n  1\n[Tool result] X\n  2",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.clean import Sgr, clean
 from schemas.message import Tool, ToolStatus
-from schemas.providers._google import Google, answer_of, content_of, display_text, normalised, parts_of
+from schemas.providers._google import Tools, answer_of, content_of, display_text, normalised, parts_of
 from schemas.providers.kit.words import Use
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, when
@@ -26,7 +26,7 @@ def answered(output: Any, **more: Any) -> list[Any]:
 
 def make_tool(name: str, use_id: str, asked: Any, *told: Any) -> Tool:
     use = Use(name=name, use_id=use_id, input=dict_of(asked))
-    return Google().tool(use, answer_of(use_id, name, *told), Path())[0]
+    return Tools().tool(use, answer_of(use_id, name, *told), Path())[0]
 
 
 def shell(text: str) -> Any:
@@ -91,7 +91,7 @@ def test_status(result: Any, status: Any, expected: ToolStatus) -> None:
 
 
 def test_types() -> None:
-    tool_type = Google().tool_type
+    tool_type = Tools().tool_type
     assert [tool_type(n) for n in ("replace", "read_file", "grep_search", "run_shell_command", "write_todos")] == [
         "write", "read", "search", "shell", "task",
     ]  # fmt: skip

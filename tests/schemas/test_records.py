@@ -301,7 +301,7 @@ def test_what_is_no_document_does_not_break_off(raw):
 
 
 @pytest.mark.parametrize("opened", ["[", '{"a":'])
-@pytest.mark.parametrize(("levels", "fits"), [(450, True), (600, False), (990, False), (3000, False)])
+@pytest.mark.parametrize(("levels", "fits"), [(990, True), (1023, True), (1024, False), (3000, False)])
 def test_a_record_nested_too_deeply_is_one_unreadable_line(opened, levels, fits):
     closed = {"[": "]"}.get(opened, "}")
     deep = f'{{"type":"user","x":{opened * levels}1{closed * levels}}}'.encode()
@@ -310,3 +310,8 @@ def test_a_record_nested_too_deeply_is_one_unreadable_line(opened, levels, fits)
     records = lines.push(b"\n".join([wide, deep, wide, b""]))
     assert [record[2] for record in records] == ([1, 2, 3] if fits else [1, 3])
     assert [(gap.line, gap.reason) for gap in lines.unreadable] == ([] if fits else [(2, "nested too deeply")])
+    assert [repr(record[3]) == repr(json.loads(deep)) and record[3] == json.loads(deep) for record in records].count(
+        True
+    ) == fits
+    after_a_crash = JsonLines().push(b"\0" + deep + b"\n")
+    assert len(after_a_crash) == fits, "the other decoder draws the same line"

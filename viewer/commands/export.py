@@ -347,11 +347,10 @@ def _say_losses(
     say: Callable[[str], None], form: str, lost: Counter[str], words: Mapping[str, str] | None = None
 ) -> None:
     """One line a kind of what a document does not hold, and in the format's words what became of it."""
-    from schemas.interchange.toolpath_write import LOSSES
+    for what, count in (+lost).items():
+        from schemas.interchange.toolpath_write import LOSSES  # mostly nothing is lost, and nothing imported for it
 
-    for what, count in lost.items():
-        if count:
-            say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
+        say(f"{form}: {plural(count, what)} {(words or LOSSES)[what]}")
 
 
 def encoded(pieces: Iterable[str], size: int = 1 << 16) -> Iterator[bytes]:

@@ -32,22 +32,25 @@ from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Link, S
 from schemas.records import JsonLines, read_record
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
-from schemas.values import dict_of, number, text_of, when, whole
+from schemas.values import dict_of, list_of, number, text_of, when, whole
 
 if TYPE_CHECKING:
     from schemas.provider import Environment, Head, Problem, Reading
     from schemas.session import Session
 
 
-BOOKKEEPING = frozenset(
-    """progress file-history-snapshot file-history-delta last-prompt continued-in resume-head-vouch api-request-shape
-    api-request-blob api-request api-request-resumed host-row content-replacement data-flow-records
-    data-flow-incomplete fork-context-ref frame-link artifact-comment-monitor memory-mode derived-from summary
-    custom-title ended-by-model ai-title tag relocated agent-name agent-color agent-setting pr-link
-    artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode isolation-latch
-    session-owner dev-mods atis-latch tools-used worktree-state cost-state observer-ref repl-mode hybrid-organization
-    started result speculation-accept marble-origami-commit marble-origami-snapshot permission-mode
-    queue-operation""".split()  # noqa: SIM905
+_TELLING = frozenset(
+    """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
+    permission-mode queue-operation""".split()  # noqa: SIM905
+)
+"""Those of the program's types that say something of the session, or are links of the chain."""
+BOOKKEEPING = _TELLING | frozenset(
+    """file-history-snapshot file-history-delta continued-in resume-head-vouch api-request-shape api-request-blob
+    api-request api-request-resumed host-row content-replacement data-flow-records data-flow-incomplete
+    fork-context-ref artifact-comment-monitor memory-mode derived-from ended-by-model tag agent-name agent-color
+    agent-setting artifact-autoreact-ledger bridge-session history-suppression attribution-snapshot mode
+    isolation-latch session-owner dev-mods atis-latch tools-used observer-ref repl-mode hybrid-organization started
+    result speculation-accept marble-origami-commit marble-origami-snapshot""".split()  # noqa: SIM905
 )
 """The program's own table of record types (2.1.332), and what older ones wrote."""
 _TALK = frozenset({"user", "assistant"})
@@ -62,12 +65,6 @@ _MOST_FOLDERS = 20
 _MOST_AGENTS = 5000
 _SECONDS = 2.0
 """A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
-_TELLING = frozenset(
-    """progress custom-title ai-title summary last-prompt pr-link frame-link cost-state worktree-state relocated
-    permission-mode queue-operation""".split()  # noqa: SIM905
-)
-"""Those of the program's types that say something of the session, or are links of the chain."""
-_SILENT_SUBTYPES = frozenset({"session_start", "", "stop_hook_summary", "turn_duration"})
 _TOOLS: dict[ToolType, str] = {
     "write": "write edit multiedit str_replace_editor write_file edit_file create_file append_to_file",
     "read": "read webfetch read_file view_file cat",
@@ -78,9 +75,7 @@ _TOOLS: dict[ToolType, str] = {
 }
 """Interchange note 5.1, in lower case, and what it forgot: Agent (Task's new name), and the task and shell families."""
 USES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_BLOCKS = frozenset({"text", "image", "document", "tool_result", "tool_reference"})
-_NAMELESS = ("/clear", "/exit", "/model", "/login", "/usage")
-"""Commands that name no session."""
+_BLOCKS = frozenset({"text", "image", "document", "tool_reference"})
 _AGENT_ID = re.compile(r"agentId: ([A-Za-z0-9_-]{1,80})")
 _INTERRUPTED = "[Request interrupted"
 _REFUSED = (
@@ -90,8 +85,9 @@ _REFUSED = (
 )  # fmt: skip
 _SILENT_DENIALS = [2, 1, 280]
 """The last version known not to say whether a use was denied before it ran (lab/faults/claude-5)."""
-_PLAIN = (("speed", ("standard",)), ("service_tier", ("standard",)), ("inference_geo", ("global", "not_available")))
-"""What changes the price of a call, and the words for what does not (faults f14)."""
+_PRICED = ("speed", "service_tier", "inference_geo")
+_PLAIN = (None, "standard", "global", "not_available", "")
+"""What changes the price of a call, and what they say where it does not (faults f14)."""
 _TEXT, _THINKING, _OK = Kind.TEXT, Kind.THINKING, ToolStatus.OK  # an enum's members take long to look up
 _FACTS = {
     "cwd": "cwd", "gitBranch": "gitBranch", "requestId": "requestId", "effort": "effort",
@@ -101,10 +97,6 @@ _FACTS = {
     "supersedesUuids": "supersedes",
 }  # fmt: skip
 
-_RUNNING = Running(
-    headless=r" (?:-p|--print)(?: |$)", variables=("CLAUDE_CODE_SESSION_ID",), questions=("AskUserQuestion",),
-    plans=("ExitPlanMode",), draws=True,
-)  # fmt: skip
 _STATUS: Mapping[str, tuple[Status, str]] = {
     "busy": (Status.WORKS, ""), "idle": (Status.DONE, ""), "waiting": (Status.WAITS, ""),
     "shell": (Status.DONE, "a background command runs"),
@@ -114,26 +106,20 @@ _WAITS = {
     "goal proposal": Wait.PLAN,
 }  # fmt: skip
 _SPACE = re.compile(r"pid:\[\d+\]")
-_SCAFFOLD = (
-    "<command-name>", "<command-message>", "<command-args>", "<local-command-stdout>", "<local-command-stderr>",
-    "<local-command-caveat>", "[Request interrupted by user",
-)  # fmt: skip
-"""How messages begin that the program writes in a person's name."""
 _PUBLISHED = Published(
     names=("claude-code",),
     source="claude-code",
     categories=categories(
-        file_read="Read",
-        file_write="Write Edit MultiEdit NotebookEdit",
-        file_search="Glob Grep",
-        shell="Bash",
-        network="WebFetch WebSearch",
-        delegation="Task Agent",
+        file_read="Read", file_write="Write Edit MultiEdit NotebookEdit", file_search="Glob Grep", shell="Bash",
+        network="WebFetch WebSearch", delegation="Task Agent",
     ),
     by_block=True,
-    untyped=re.compile(rf"^(?:{'|'.join(map(re.escape, _SCAFFOLD))})|<TEXTBLOCK>|(?i:warmup)"),
+    untyped=re.compile(
+        r"^(?:<command-(?:name|message|args)>|<local-command-(?:stdout|stderr|caveat)>|\[Request interrupted by user)"
+        r"|<TEXTBLOCK>|(?i:warmup)"
+    ),
     steps="claude.steps:ClaudeSource",
-)
+)  # fmt: skip
 
 
 class Claude(Lines):
@@ -165,17 +151,19 @@ class Claude(Lines):
     copies, recount, answers = False, "largest", "first"  # its history tells copies by their uuids
     listing = Listing(r" *(\d+)[→\t]")
     tools: ClassVar[Mapping[str, ToolType]] = {name: kind for kind, names in _TOOLS.items() for name in names.split()}
-    published, running = _PUBLISHED, _RUNNING
+    published = _PUBLISHED
+    running = Running(
+        headless=r" (?:-p|--print)(?: |$)", variables=("CLAUDE_CODE_SESSION_ID",), questions=("AskUserQuestion",),
+        plans=("ExitPlanMode",), draws=True,
+    )  # fmt: skip
     starters: ClassVar[frozenset[str]] = frozenset({"Task", "Agent", "Workflow"})
     """Tools that start subagents."""
     said: ClassVar[type[Say]] = Say
     """The word for a text or a thinking, which `once` begins with its response."""
 
     def __init__(self) -> None:
-        self._usage, self._model = Data(), ""
-        self._figures: TokenUsage | None = None
-        self._priced = ""
-        """The usage read last with its model, and what they say."""
+        self._figures: tuple[Data, str, TokenUsage | None, str] = {}, "", None, ""
+        """The usage read last with its model, and what they say: the lines of a response repeat it."""
         self._kinds: dict[str, Callable[[Data], Iterable[Item]]] = {
             "user": self._user, "assistant": self._assistant, "system": self._system, "attachment": self._attachment,
             "queue-operation": self._queue, "compact_boundary": self._system, "progress": self._progress,
@@ -275,13 +263,17 @@ class Claude(Lines):
 
     def beside(self, session: Session) -> Iterable[Item]:
         """Subagents in files of their own, flat at any depth; and titles that other files hold, or the file's name."""
-        yield from _subagents_of(session)
         path = session.path
         yield Title(path.stem, STEM)
-        if not path.name.startswith("agent-"):
+        is_own = not path.name.startswith("agent-")
+        if is_own:
             yield Title(text_of(_object_in(side_dir(path) / "custom-title.json").get("customTitle")), CUSTOM)
-            for leaf, text in _summaries_in(*_now(path.parent)).items():
-                yield Title(text, BORROWED, leaf)
+        for folder in _folders_of(path):
+            agents, titles = _seen_in(folder, state_of(folder), int(time.monotonic() / _SECONDS))
+            yield from (Title(title, BORROWED, leaf) for leaf, title in titles.items() if is_own)
+            mixed = folder == path.parent and folder.name != "subagents"
+            # A subagent's siblings may be its own helpers: those count if one of its uses says so.
+            yield from filter(None, (_subagent(session, folder / name, own=is_own, mixed=mixed) for name in agents))
 
     def spent(self, paths: Sequence[Path]) -> Sequence[tuple[str, TokenUsage]] | None:
         """Return the tokens in the files of subagents, which `cost-state` counts too; None if one cannot be read."""
@@ -296,8 +288,7 @@ class Claude(Lines):
 
     def name_of(self, record: Data) -> str:
         """The record's uuid."""
-        uuid = record.get("uuid")
-        return uuid if type(uuid) is str else ""
+        return text_of(record.get("uuid"))
 
     def setting(self, record: Data) -> Fact:
         return Fact(workspace_root=record.get("cwd"), branch=record.get("gitBranch"), version=record.get("version"))
@@ -321,11 +312,7 @@ class Claude(Lines):
 
     def _assistant(self, record: Data) -> Iterator[Item]:
         message = record.get("message")
-        if type(message) is str:  # faults f25
-            message = {"content": message}
-        if type(message) is not dict:
-            yield Skip("assistant empty")
-            return
+        message = {"content": message} if type(message) is str else dict_of(message)  # faults f25
         content, model = message.get("content"), message.get("model")
         if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
             yield self.synthetic(record, content)
@@ -337,16 +324,13 @@ class Claude(Lines):
                 yield item
         usage = message.get("usage")
         if type(usage) is dict:
-            if usage != self._usage or model != self._model:  # the lines of a response repeat it
-                self._usage, self._model = usage, model
-                self._figures, self._priced = self.usage_of(usage), priced_as(model, usage)
-            if self._figures is not None:
-                yield Count(self._figures, name, self._priced)
+            if usage != self._figures[0] or model != self._figures[1]:
+                self._figures = usage, model, self.usage_of(usage), priced_as(model, usage)
+            if (figures := self._figures[2]) is not None:
+                yield Count(figures, name, self._figures[3])
             # Of an advisor's calls alone the response's own figures say nothing (faults f14).
-            iterations = usage.get("iterations")
-            for at, one in enumerate(iterations) if type(iterations) is list else ():
-                advised = type(one) is dict and one.get("type") == "advisor_message"
-                if advised and (more := self.usage_of(one)) is not None:
+            for at, one in enumerate(map(dict_of, list_of(usage.get("iterations")))):
+                if one.get("type") == "advisor_message" and (more := self.usage_of(one)) is not None:
                     yield Count(more, f"{name}:advisor:{at}", priced_as(text_of(one.get("model")), one), beside=True)
 
     def _block(self, block: object, name: str, model: str) -> Item | None:
@@ -373,8 +357,6 @@ class Claude(Lines):
             return Use(name=tool, use_id=text_of(block.get("id")), model=model, input=given, task=task)
         if kind.endswith("tool_result"):
             return self.result({}, block, alone=False)
-        if kind in ("image", "document"):
-            return Say(Kind.TEXT, model=model, images=images_in([block]))
         if kind == "fallback":  # formats note 5
             models = (one_line(str(dict_of(block.get(key)).get("model")), 80) for key in ("from", "to"))
             return Say(Kind.NOTE, label="Model switched: " + " → ".join(models))
@@ -382,19 +364,16 @@ class Claude(Lines):
 
     def usage_of(self, usage: Data) -> TokenUsage | None:
         """The figures of a call, which do not overlap; None if there is not one of them."""
-        get = usage.get
-        kept, details, hour, reasoning = get("cache_creation"), get("output_tokens_details"), None, None
-        written = as_count(get("cache_creation_input_tokens"))
-        if type(kept) is dict:
-            hour = as_count(kept.get("ephemeral_1h_input_tokens"))
-            if written is None:
-                minutes = as_count(kept.get("ephemeral_5m_input_tokens"))
-                written = None if hour is None and minutes is None else (hour or 0) + (minutes or 0)
-        if type(details) is dict:
-            reasoning = as_count(details.get("thinking_tokens"))
+        get, kept = usage.get, dict_of(usage.get("cache_creation"))
+        hour, written = as_count(kept.get("ephemeral_1h_input_tokens")), as_count(get("cache_creation_input_tokens"))
+        if written is None and kept:
+            parts = [n for n in (hour, as_count(kept.get("ephemeral_5m_input_tokens"))) if n is not None]
+            written = sum(parts) if parts else None
+        details = get("output_tokens_details")
+        reasoning = as_count(dict_of(details).get("thinking_tokens")) if details else None
         given, said = as_count(get("input_tokens")), as_count(get("output_tokens"))
         read = as_count(get("cache_read_input_tokens"))
-        if {given, said, read, written} == {None}:
+        if given is said is read is written is None:
             return None
         return TokenUsage(given, said, read, written, reasoning, hour)
 
@@ -420,15 +399,13 @@ class Claude(Lines):
             yield self.result(record, block, alone=len(results) == 1)
         if len(results) == len(content) > 0:
             return
-        for item in self.typed(record, [block for block in content if not is_result(block)] if results else content):
-            if results and isinstance(item, Say) and item.kind is Kind.PROMPT:
-                item.kind = Kind.STEER  # what a person typed when refusing
-            yield item
-        for block in content:
+        rest = [block for block in content if not is_result(block)]
+        yield from self.typed(record, rest, Kind.STEER if results else Kind.PROMPT)  # a refused use says why
+        for block in rest:
             if type(block) is dict and text_of(block.get("type")) not in _BLOCKS:
                 yield Say(Kind.UNKNOWN, as_json(block), f"user block {one_line(str(block.get('type')), 80)}")
 
-    def typed(self, record: Data, content: object) -> Iterator[Item]:
+    def typed(self, record: Data, content: object, kind: Kind = Kind.PROMPT) -> Iterator[Item]:
         """Read a text that a person typed, and all that is dressed like one (formats/claude-code.md 5)."""
         line, text = classify(record, content)
         images = images_in(content)
@@ -439,7 +416,7 @@ class Claude(Lines):
                 label, body = notification(text) if text.lstrip().startswith(("<teammate", "<agent-m")) else ("", text)
                 label = "plan" if text_of(record.get("planContent")) else label
                 extra = {"injected": found} if (found := typed_text(content)[1]) else None
-                yield Held(Kind.PROMPT, body, label, images=images, extra=extra, role="typed")
+                yield Held(kind, body, label, images=images, extra=extra, role="typed")
                 yield Held(Kind.NOTE, label=BELOW)
             case UserLine.COMMAND:
                 yield from command(text)
@@ -461,23 +438,21 @@ class Claude(Lines):
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use; `alone`: what the record says beside it is of this one."""
-        content, extra = block.get("content"), record.get("toolUseResult") if alone else None
-        text = content if type(content) is str else texts_in(content, "\n")
-        if text.endswith("</system-reminder>"):
-            text = lines.fold_reminders(text)[0]
-        status = _OK
+        content, extra = block.get("content"), None
+        if alone:  # what is printed spells it otherwise
+            extra = record.get("toolUseResult", record.get("tool_use_result"))
+        details, status = dict_of(extra), _OK
+        text = lines.fold_reminders(content if type(content) is str else texts_in(content, "\n"))[0]
         if block.get("is_error") is True:
             status = _failure(record, text, extra)
             if text.startswith("Exit code "):
                 text = text.partition("\n")[2]
-        elif type(extra) is dict:
-            if extra.get("interrupted") is True:
-                status = ToolStatus.INTERRUPTED
-            elif extra.get("backgroundTaskId") or extra.get("status") == "async_launched":
-                status = ToolStatus.BACKGROUND
-        agent = ""
-        if type(extra) is dict:  # SendMessage wakes an agent that another use started (faults f23)
-            agent = text_of(extra.get("agentId")) or text_of(extra.get("resumedAgentId"))
+        elif details.get("interrupted") is True:
+            status = ToolStatus.INTERRUPTED
+        elif details.get("backgroundTaskId") or details.get("status") == "async_launched":
+            status = ToolStatus.BACKGROUND
+        # SendMessage wakes an agent that another use started (faults f23).
+        agent = text_of(details.get("agentId") or details.get("resumedAgentId"))
         if not agent and text.find("agentId: ", -4000) >= 0 and (found := _AGENT_ID.search(text[-4000:])):
             agent = found[1]
         return Answer(text_of(block.get("tool_use_id")), text, status, subagent=agent, details=(block, extra, record))
@@ -518,7 +493,7 @@ class Claude(Lines):
             yield Say(Kind.OUTPUT, lines.command_output(content), "Output")
         elif (said := lines.system_says(record)) is not None:
             yield said
-        elif subtype in _SILENT_SUBTYPES:
+        elif subtype in ("session_start", "", "stop_hook_summary", "turn_duration"):
             spent = number(record.get("durationMs")) if subtype == "turn_duration" else None
             if spent is not None and 0 <= spent < 1e12:
                 yield words.Turn(begins=False, seconds=spent / 1000)
@@ -526,21 +501,11 @@ class Claude(Lines):
         else:
             yield Say(Kind.UNKNOWN, label=f"system {subtype}")
 
-    def _attachment(self, record: Data) -> Iterator[Item]:
+    def _attachment(self, record: Data) -> Iterable[Item]:
         inner = dict_of(record.get("attachment"))
-        kind = text_of(inner.get("type"))
-        if kind == "queued_command":
-            prompt = inner.get("prompt")
-            line, text = classify(inner, prompt)
-            if line in (UserLine.EMPTY, UserLine.META):
-                yield Skip("attachment queued_command")
-            elif inner.get("commandMode") == "task-notification" or line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
-                yield from notified(text)
-            else:
-                extra = {"injected": found} if (found := typed_text(prompt)[1]) else None
-                yield Held(Kind.STEER, text, images=images_in(prompt), extra=extra, role="typed")
-        else:
-            yield lines.attachment_says(inner) or Skip(f"attachment {one_line(kind, 60)}".strip())
+        if (kind := text_of(inner.get("type"))) == "queued_command":
+            return self.typed(inner, inner.get("prompt"), Kind.STEER)
+        return (lines.attachment_says(inner) or Skip(f"attachment {kind}".strip()),)
 
     def _queue(self, record: Data) -> Iterator[Item]:
         text, time = text_of(record.get("content")), when(record.get("timestamp"))
@@ -562,16 +527,14 @@ class Claude(Lines):
     def _other(self, record: Data, kind: object) -> Iterator[Item]:
         """Records without a place in the talk: titles, links, totals, bookkeeping. Unknown types are shown."""
         match kind:
-            case "custom-title" | "ai-title":
+            case "custom-title" | "ai-title" | "last-prompt":
                 yield Title(text_of(record.get("customTitle")), CUSTOM)
                 yield Title(text_of(record.get("aiTitle")), AI)
+                yield Title(text_of(record.get("lastPrompt")), LAST)
             case "summary":
                 yield Title(_summary_of(record), SUMMARY, hash(text_of(record.get("leafUuid"))))
-            case "last-prompt":
-                yield Title(text_of(record.get("lastPrompt")), LAST)
             case "pr-link" | "frame-link":
-                yield Fact(link=text_of(record.get("prUrl")))
-                yield Fact(link=text_of(record.get("frameUrl")))
+                yield Fact(link=text_of(record.get("prUrl")) or text_of(record.get("frameUrl")))
             case "cost-state":
                 for name, usage in model_usage(record.get("modelUsage")).items():
                     yield words.Total(usage, name, beside=True)
@@ -590,12 +553,11 @@ class Claude(Lines):
 
 def priced_as(model: str, usage: Data) -> str:
     """The model, with what makes its calls cost something else than the model's own price says."""
-    get, marks = usage.get, []
-    for name, plain in _PLAIN:
-        if (said := get(name)) is not None and said not in plain and (mark := text_of(said)):
-            marks.append(mark)
-    served = get("server_tool_use")
-    if type(served) is dict and as_count(served.get("web_search_requests")):
+    marks = []
+    for name in _PRICED:
+        if (said := usage.get(name)) not in _PLAIN and type(said) is str:
+            marks.append(said)
+    if (served := usage.get("server_tool_use")) and as_count(dict_of(served).get("web_search_requests")):
         marks.append("web search")
     return f"{model} ({', '.join(marks)})" if marks and model else model
 
@@ -618,7 +580,7 @@ def model_usage(value: object) -> dict[str, TokenUsage]:
 
 def _failure(record: Data, text: str, extra: object) -> ToolStatus:
     """Return the status of a use whose result is an error. Since 2.1.3xx a denial says that it came before the run."""
-    said, denial = extra if type(extra) is str else "", record.get("toolDenialKind")
+    said, denial = text_of(extra), record.get("toolDenialKind")
     if denial == "interrupted" or text.startswith(_INTERRUPTED) or said.startswith(_INTERRUPTED):
         return ToolStatus.INTERRUPTED
     if not (text.startswith(_REFUSED) or said.startswith(_REFUSED) or type(denial) is str):
@@ -631,9 +593,9 @@ def _failure(record: Data, text: str, extra: object) -> ToolStatus:
 
 
 def command(text: str) -> Iterator[Item]:
-    """A slash command, a `!` command or a note, which names a session that nothing else does."""
+    """A slash command, a `!` command or a note, most of which name a session that nothing else does."""
     label = lines.command_label(text)
-    if label.split(" ", 1)[0] not in _NAMELESS:
+    if label.split(" ", 1)[0] not in ("/clear", "/exit", "/model", "/login", "/usage"):
         yield Title(label, COMMAND, first=True)
     yield Say(Kind.COMMAND, label, one_line(label))
 
@@ -653,9 +615,7 @@ def _home(env: Environment) -> Path:
 
 
 def _expand(text: str, home: Path) -> Path:
-    if text == "~" or text.startswith(("~/", "~\\")):
-        return home / text[2:]
-    return Path(text)
+    return home / text[2:] if text == "~" or text.startswith(("~/", "~\\")) else Path(text)
 
 
 def _is_summary(record: Data) -> bool:
@@ -696,23 +656,32 @@ def side_dir(path: Path) -> Path:
 def _folders_of(path: Path) -> list[Path]:
     """The folders in which a session's subagents may lie; versions 2.0.x put them beside the sessions."""
     base = side_dir(path) / "subagents"
+    if not base.is_dir():
+        return [path.parent]
     flows = base / "workflows"
     inner = [Path(entry.path) for entry in entries_of(flows, [], is_root=True) if entry.is_dir()]
-    return [base, flows, *inner, *([path.parent] if path.parent != base else [])]
-
-
-def _now(folder: Path) -> tuple[Path, object, int]:
-    """A folder, and what is another one once it has to be looked at again."""
-    return folder, state_of(folder), int(time.monotonic() / _SECONDS)
+    return list(dict.fromkeys([base, flows, *inner, path.parent]))
 
 
 @lru_cache(_MOST_FOLDERS)
-def _names_in(folder: Path, state: object, moment: int) -> tuple[list[str], list[str]]:
-    """The names of the sessions in a folder, sorted, and of the subagents'."""
+def _seen_in(folder: Path, state: object, moment: int) -> tuple[list[str], dict[int, str]]:
+    """The names of the subagents' files in a folder, and titles in its others for the sessions with such records.
+
+    Old versions wrote a session's summary into whatever file was open, beside the uuid of its last record, whose hash
+    stands here.
+    """
     entries = entries_of(folder, [], is_root=True)
     names = [entry.name for entry in entries if entry.name.endswith(".jsonl") and entry.is_file()]
     agents = [name for name in names if name.startswith("agent-")]
-    return [name for name in names if not name.startswith("agent-")], agents
+    titles: dict[int, str] = {}
+    for name in [name for name in names if not name.startswith("agent-")][:_MOST_SIBLINGS]:
+        data = bytes_in(folder / name, HEAD_BYTES)
+        for *_, record in JsonLines().push(data) if b'"leafUuid"' in data else ():
+            leaf, title = record.get("leafUuid"), _summary_of(record)
+            if record.get("type") == "summary" and isinstance(leaf, str) and title:
+                titles.pop(hash(leaf), None)  # the last one that is said counts
+                titles[hash(leaf)] = one_line(title)
+    return agents[:_MOST_AGENTS], titles
 
 
 def _summary_of(record: Data) -> str:
@@ -721,41 +690,20 @@ def _summary_of(record: Data) -> str:
     return "" if text.startswith(("Invalid API key", "API Error")) else text
 
 
-@lru_cache(_MOST_FOLDERS)
-def _summaries_in(folder: Path, state: object, moment: int) -> dict[int, str]:
-    """The titles that files of a folder hold for whichever session has the record with such a hash.
-
-    Old versions wrote a session's summary into whatever file was open, beside the uuid of its last record.
-    """
-    summaries: dict[int, str] = {}
-    for name in _names_in(folder, state, moment)[0][:_MOST_SIBLINGS]:
-        data = bytes_in(folder / name, HEAD_BYTES)
-        for record in JsonLines().push(data) if b'"leafUuid"' in data else ():
-            leaf, text = record[3].get("leafUuid"), _summary_of(record[3])
-            if record[3].get("type") == "summary" and isinstance(leaf, str) and text:
-                summaries.pop(hash(leaf), None)  # the last one that is said counts
-                summaries[hash(leaf)] = one_line(text)
-    return summaries
-
-
-def _subagents_of(session: Session) -> Iterator[words.Child]:
-    """The files of subagents. A subagent's siblings may be its own helpers: those count if one of its uses says so."""
-    own, mine = session.path, (session.id, session.metadata.get("sessionId"))
-    for folder in _folders_of(own):
-        beside_sessions = folder == own.parent and folder.name != "subagents"
-        for name in _names_in(*_now(folder))[1][:_MOST_AGENTS]:
-            if (path := folder / name) == own:
-                continue
-            meta, prompt = _object_in(path.with_suffix(".meta.json")), ""
-            use = text_of(meta.get("toolUseId"))
-            if beside_sessions or not use:
-                source, prompt = _opening(path, state_of(path))
-                if beside_sessions and source not in mine:
-                    continue
-            agent = path.stem.removeprefix("agent-")
-            about = text_of(meta.get("description")) or text_of(meta.get("name"))
-            task, is_internal = words.Task(text_of(meta.get("agentType")), about, prompt), agent.startswith("acompact-")
-            yield words.Child(agent, path, "", task, use, internal=is_internal, own=not own.name.startswith("agent-"))
+def _subagent(session: Session, path: Path, *, own: bool, mixed: bool) -> words.Child | None:
+    """The subagent in a file; None for the session itself, and for another one's where a folder has those `mixed`."""
+    if path == session.path:
+        return None
+    meta, prompt = _object_in(path.with_suffix(".meta.json")), ""
+    use = text_of(meta.get("toolUseId"))
+    if mixed or not use:
+        source, prompt = _opening(path, state_of(path))
+        if mixed and source not in (session.id, session.metadata.get("sessionId")):
+            return None
+    agent = path.stem.removeprefix("agent-")
+    about = text_of(meta.get("description")) or text_of(meta.get("name"))
+    task, is_internal = words.Task(text_of(meta.get("agentType")), about, prompt), agent.startswith("acompact-")
+    return words.Child(agent, path, "", task, use, is_internal, own)
 
 
 @lru_cache(_MOST_AGENTS)

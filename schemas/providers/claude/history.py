@@ -15,14 +15,13 @@ from schemas.clean import one_line
 from schemas.message import Kind
 from schemas.providers.kit.blocks import texts_in
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.words import Held, Say
+from schemas.providers.kit.words import Data, Held, Say
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-Data = dict[str, Any]
 _PROMPT, _COMMAND, _TEXT, _TOOL = (int(k) for k in (Kind.PROMPT, Kind.COMMAND, Kind.TEXT, Kind.TOOL))
 _OPENERS = frozenset({_PROMPT, _COMMAND})
 _LAST_FACTS = {
@@ -106,12 +105,9 @@ class Rewinds(History):
         """Put a record into the tree; False for one that was read before, perhaps under another uuid."""
         value = record[3]
         uuid, kind, parent = value.get("uuid"), value.get("type"), value.get("parentUuid")
-        if "forkedFrom" in value or "requestSessionId" in value:
-            self.copied = _copied_from(value)
-            if self.copied:
-                self.session.lineage.continues = None
-        elif self.copied:
-            self.copied = ""
+        self.copied = _copied_from(value) if "forkedFrom" in value or "requestSessionId" in value else ""
+        if self.copied:
+            self.session.lineage.continues = None
         if self._is_aside:
             text = texts_in(dict_of(value.get("message")).get("content")) if kind == "user" else ""
             begins = text.startswith("<system-reminder>") and "side question" in text[:1000]  # faults f17

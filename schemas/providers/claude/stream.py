@@ -35,9 +35,6 @@ _QUIET = frozenset(
 """Types and subtypes that hold nothing to read."""
 _OTHERS = frozenset({"sessionId", "qwen_code_version", "reasoning_effort"})
 """What lines have that are Claude Code's own files', or another program's."""
-_FIRST_HOOKS = ("SessionStart", "Setup")
-_HUMAN = frozenset({"human", "user", "channel"})
-"""Kinds of `origin` that a person's prompt may have; every other one is the program's."""
 _ENDS = {
     "completed": ToolStatus.OK, "failed": ToolStatus.ERROR, "killed": ToolStatus.INTERRUPTED,
     "stopped": ToolStatus.INTERRUPTED,
@@ -271,11 +268,8 @@ class Run(History):
         if self._compacted or not result.models or result.waited <= (result.seconds or 0) or result.usage is None:
             return {}
         known = set(map(bare_model, filter(None, self.session.models)))
-        spoke = [name for name in result.models if not known or bare_model(name) in known]  # no helper's model
-        if not spoke:
-            return {}
-        main = max(spoke, key=lambda name: result.models[name].total or 0)  # type: ignore[index]
-        total = result.models[main]
+        models = (one for one in result.models.items() if not known or bare_model(one[0]) in known)  # no helper's
+        main, total = max(models, key=lambda one: one[1].total or 0, default=("", TokenUsage()))
         if (total.context or 0) <= (live.context or 0) + (inner.context or 0):
             return {}
         own = (max(a or 0, b or 0) + (c or 0) for a, b, c in zip(result.usage, live, inner, strict=True))
@@ -323,7 +317,7 @@ class ClaudeStream(Stream, Claude):
         """An error in the model's place is told again by the result."""
         item = super().synthetic(record, content)
         if isinstance(item, Say) and item.kind is Kind.ERROR:
-            return Block(item.kind, item.text, item.label, once=("failed", item.text.strip()))
+            return Block(item.kind, item.text, item.label, once=("failed", item.text))
         return item
 
     def _event(self, record: Data) -> Iterator[Any]:
@@ -340,36 +334,30 @@ class ClaudeStream(Stream, Claude):
             yield Delta(kind, text_of(piece.get(text)), index=index, begins=begins)
         elif what == "error":
             yield Say(Kind.ERROR, text_of(dict_of(event.get("error")).get("message")), "Error")
+        elif (usage := self.usage_of(dict_of(message.get("usage") or event.get("usage")))) is not None:
+            yield usage
+        elif (text_of(delta.get("type")) or what) in _EVENTS:
+            yield Skip(f"stream_event {what}")
         else:
-            usage = self.usage_of(dict_of(message.get("usage") or event.get("usage")))
-            if usage is not None:
-                yield usage
-            elif (text_of(delta.get("type")) or what) in _EVENTS:
-                yield Skip(f"stream_event {what}")
-            else:
-                yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
+            yield Say(Kind.UNKNOWN, label=f"stream_event {what}".strip())
 
-    def typed(self, record: Data, content: object) -> Iterator[Any]:
+    def typed(self, record: Data, content: object, kind: Kind = Kind.PROMPT) -> Iterator[Any]:
         """Read a text that a person typed or the program put there; the first case that fits wins."""
         line, text = classify(record, content)
         origin = text_of(dict_of(record.get("origin")).get("kind"))
-        synthetic_ = record.get("isSynthetic") is True or bool(origin and origin not in _HUMAN)
+        by_program = record.get("isSynthetic") is True or origin not in ("", "human", "user", "channel")
         if record.get("parent_tool_use_id") and line not in (UserLine.EMPTY, UserLine.CAVEAT):
-            yield Say(Kind.PROMPT, text or texts_in(content))
+            yield Say(kind, text or texts_in(content))
         elif line is UserLine.SUMMARY:
             yield Held(Kind.COMPACTION, text, role="inserted")
-        elif line is UserLine.META or (synthetic_ and line is UserLine.PROMPT):
+        elif line is UserLine.META or (by_program and line is UserLine.PROMPT):
             yield Held(Kind.CONTEXT, texts_in(content), "Added by Claude Code", role="inserted")
         elif line is UserLine.PROMPT:
-            yield Say(Kind.PROMPT, text, images=images_in(content))
+            yield Say(kind, text, images=images_in(content))
         else:
-            yield from super().typed(record, content)
+            yield from super().typed(record, content, kind)
             if line in (UserLine.NOTIFICATION, UserLine.TEAMMATE):
                 yield WOKEN
-
-    def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
-        """The result of a tool use, whose details are spelt otherwise here."""
-        return super().result(record | {"toolUseResult": record.get("tool_use_result")}, block, alone=alone)
 
     def _system(self, record: Data) -> Iterator[Any]:
         what = text_of(record.get("subtype"))
@@ -444,8 +432,7 @@ class ClaudeStream(Stream, Claude):
 
 def _task_event(record: Data, what: str) -> Iterator[Any]:
     """An event of a subagent or a background command."""
-    patch, status = dict_of(record.get("patch")), text_of(record.get("status"))
-    status = text_of(patch.get("status")) or status
+    status = text_of(dict_of(record.get("patch")).get("status")) or text_of(record.get("status"))
     task, about = text_of(record.get("task_id")), text_of(record.get("description"))
     summary = text_of(record.get("summary")) if what == "task_notification" else ""
     label = ": ".join(filter(None, ("Background task", ", ".join(filter(None, (about or summary, status))))))
@@ -468,7 +455,7 @@ def _hook(record: Data) -> Item:
     texts = (text_of(record.get(key)) for key in ("output", "stdout", "stderr"))
     printed = "\n".join(dict.fromkeys(text.rstrip("\n") for text in texts if text.strip()))
     label = f"Hook {one_line(text_of(record.get('hook_name')), 100)} {outcome}{ended}"
-    before = record.get("hook_event") in _FIRST_HOOKS  # nobody has asked anything yet
+    before = record.get("hook_event") in ("SessionStart", "Setup")  # nobody has asked anything yet
     return Say(Kind.NOTE if before or outcome == "cancelled" else Kind.ERROR, printed, label)
 
 

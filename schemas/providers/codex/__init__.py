@@ -6,7 +6,8 @@ rollouts, `thread` the files that make one session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,7 +26,6 @@ from schemas.providers.kit.words import Answer, Use
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
-    from schemas.providers.codex.history import Rollout
     from schemas.session import Session
 
 
@@ -68,8 +68,7 @@ class Codex(Lines):
             "context": "inputTokens", "cache_read": "cachedInputTokens", "output": "outputTokens",
             "reasoning": "reasoningOutputTokens",
         },
-        inclusive=True,
-        steps="codex.steps:CodexSource",
+        inclusive=True, steps="codex.steps:CodexSource",
     )  # fmt: skip
     running = Running(
         unseen="/codex (?:app-server|exec-server)|/codex-code-mode-host", headless=" exec(?: |$)", opens=True,
@@ -106,9 +105,11 @@ class Codex(Lines):
         return ["codex", "resume", session.id] if UUID.fullmatch(session.id) else None
 
     def resume_home(self, path: Path, env: Environment) -> tuple[str, str] | None:
-        """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`."""
+        """CODEX_HOME, where the rollout lies in another folder than that names, or `~/.codex`. A copy has no home."""
+        path = Path(os.path.abspath(path))
+        is_laid_out = path.parent.name == locate.ROOTS[1] or locate.DAY.search(path.parent.as_posix())
         homes = [location.path for location in self.locations(env)]
-        return moved_home("CODEX_HOME", locate.resumable_home(path), homes)
+        return moved_home("CODEX_HOME", locate.home_of(path) if is_laid_out else None, homes)
 
     def stated(self, env: Environment) -> Iterator[Stated]:
         """Read the status of the threads' last turns."""
@@ -119,25 +120,9 @@ class Codex(Lines):
         proposed = not use and any(b"<proposed_plan>" in session.raw(span) for span in session.message_spans(index))
         return Wait.PLAN if proposed else None
 
-    # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
-
-    @cached_property
-    def history(self) -> type[Rollout]:  # type: ignore[override]
-        from schemas.providers.codex.history import Rollout
-
-        return Rollout
-
-    @cached_property
-    def read(self) -> Callable[[Data], Iterable[Any]]:
-        from schemas.providers.codex.items import read
-
-        return read
-
-    @cached_property
-    def type(self) -> Callable[[Data], str]:
-        from schemas.providers.codex.items import hidden_as
-
-        return hidden_as
+    history: ClassVar[Any] = cached_property(lambda self: _reading().Rollout)
+    read: Any = cached_property(lambda self: _reading().items.read)
+    type: Any = cached_property(lambda self: _reading().items.hidden_as)
 
     def name_of(self, record: Data) -> str:
         """Return no id: ids repeat in rollouts, and only the place of a record is its own."""
@@ -184,6 +169,13 @@ class Codex(Lines):
         changes = [dict_of(one.details).get("changes") for one in answer.more] if answer is not None else []
         told = [diff for one in changes for diff in tools.change_diffs(one)]
         return told or tools.patched(tool.name, tool.input)
+
+
+def _reading() -> Any:
+    # Whoever looks for sessions imports every agent: the words that rollouts are read in are not needed for that.
+    from schemas.providers.codex import history
+
+    return history
 
 
 PROVIDER = Codex()

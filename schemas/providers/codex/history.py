@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-_PROMPT, _TEXT, _TOOL = Kind.PROMPT, Kind.TEXT, Kind.TOOL
-_MARKS = (Kind.INTERRUPT, Kind.COMPACTION)
-"""Of these there is one at a time, whatever is said of it."""
-_BURST = 1.0
-"""Seconds: a copied prefix is stamped anew, all of it within this time of the file's first line."""
-_REPLAYED_COUNTS = 5
-"""So many token counts within the first second were not earned in it."""
-_AGENTS = (Kind.TEXT, Kind.THINKING, Kind.ERROR)
+_PROMPT, _TEXT, _TOOL, _ERROR = Kind.PROMPT, Kind.TEXT, Kind.TOOL, Kind.ERROR
+_INTERRUPT, _COMPACTION = Kind.INTERRUPT, Kind.COMPACTION
 
 
 class _Texts(dict[int, list[list[Any]]]):
@@ -72,26 +66,19 @@ class Ownership:
         """Whether the parent's history may be copied here."""
         self.inherited = self._start is not None
 
-    @property
-    def settled(self) -> bool:
-        """Return whether nothing that comes can change the answer."""
-        return not self._open and not self.inherited and self._lines > 1
-
     def _settle(self, *, boundary: bool = False) -> None:
         """The thread's own records follow; at a `boundary` all before were copies."""
         self._open, self.inherited, self._lines = False, boundary, max(self._lines, 2)
 
-    def look(self, value: Data, time: float | None) -> None:
-        """Take notice of a record: `inherited` says whether it, and all before it, are copies."""
+    def look(self, value: Data, time: float | None) -> bool:
+        """Take notice of a record: `inherited` says whether all until it are copies; returns whether that is final."""
         payload, kind = dict_of(value.get("payload")), value.get("type")
         self._lines += 1
         if self.inherited and not self._open and self._start is None:
             self.inherited = False  # behind the boundary
         elif self._start is not None:
             ordinal = whole(value.get("ordinal"))
-            if ordinal is None:  # not a paginated file after all
-                self.inherited, self._start = False, None
-            elif ordinal >= self._start:
+            if ordinal is None or ordinal >= self._start:
                 self._start = None
                 self._settle()
         elif kind == "session_meta":
@@ -106,6 +93,7 @@ class Ownership:
                 self._look_at_turn(payload, started=kind != "turn_context")
             elif time is not None:
                 self._look_at_time(time, sub == "token_count" and bool(dict_of(payload.get("info"))))
+        return not self._open and not self.inherited and self._lines > 1
 
     def _look_at_turn(self, payload: Data, *, started: bool) -> None:
         own, turn = None, text_of(payload.get("turn_id"))
@@ -125,14 +113,14 @@ class Ownership:
     def _look_at_time(self, time: float, counts: bool) -> None:
         if self._first is None:
             self._first = time
-        if time > self._first + _BURST:
+        if time > self._first + 1.0:  # a copied prefix is stamped anew, all of it within a second of the first line
             # An old turn that goes on is no copy (faults/f27); one with copied times is older than the thread.
             lived = not self._dated or (not self.inherited and self._born is not None and time >= self._born)
             if lived and not self.parent_turns:
                 self._settle()
             return
         self._counts += counts
-        self.inherited = self.inherited or self._counts >= _REPLAYED_COUNTS
+        self.inherited = self.inherited or self._counts >= 5  # so many were not earned within a second
 
 
 class Spent:
@@ -144,8 +132,7 @@ class Spent:
         """The last response of the turn that was counted by a difference, and how many were."""
         self._total: TokenUsage | None = None
         self._said: object = None
-        self._tokens = 0
-        """The running total, the object that said it, and all tokens in it, as that counts them."""
+        """The running total, where it was read, and the object that said it."""
         self._last: TokenUsage | None = None
         self._exact: set[int] = set()
 
@@ -165,16 +152,17 @@ class Spent:
 
     def step(self, info: dict[str, Any], source: str, *, copied: bool) -> Count | None:
         """Return the tokens that a count adds to those before it; None if it repeats them."""
-        said = info.get("total_token_usage")
-        if said is not None and said == self._said:
+        said, known = info.get("total_token_usage"), self._said
+        if said is not None and said == known:
             return None  # as with every refresh of the screen
-        total, tokens = usage_in(said), as_count(dict_of(said).get("total_tokens")) or 0
-        before, known = self._total, self._tokens
-        if total is not None:
-            self._total, self._said, self._tokens = total, said, tokens
         if self.turn and hash(self.turn) in self._exact:
+            self._total, self._said = (None, said) if type(said) is dict else (self._total, known)
             return None
-        if total is not None and before is not None and tokens >= known:
+        total, before = usage_in(said), self._total or usage_in(known)
+        if total is not None:
+            self._total, self._said = total, said
+        tokens, fewer = (as_count(dict_of(one).get("total_tokens")) or 0 for one in (said, known))
+        if total is not None and before is not None and tokens >= fewer:
             step: TokenUsage | None = total.less(before)
         else:
             step = usage_in(info.get("last_token_usage"))
@@ -206,8 +194,7 @@ class Rollout(History):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.begin({})
-        self._headed = False
-        self.base_read = False
+        self._headed = self.base_read = False
         """Whether the beginning that the header names was found."""
         self._foreign = ""
         """The thread from whose file the records come, where it is another one."""
@@ -215,7 +202,8 @@ class Rollout(History):
         self._row = self._bare = self._thinking = self._instructed = -1
         """The last message; the last thinking, where more of it may come; the last thinking; the last instruction."""
         self._in_turn = self._prompted = False
-        self._model, self._goal = "", ("", "")
+        self._place, self._goal = ("", ""), ("", "")
+        """The model and the directory; the goal and its label."""
         self._uses: dict[int, int] = {}
         """How often each id of a use came, by its hash."""
         self._waiting: dict[str, list[tuple[str, Record, int]]] = {}
@@ -230,10 +218,9 @@ class Rollout(History):
         """The uses whose image follows as a message of role user (until early 2026)."""
         self._spent = Spent()
         self._words: dict[type, Callable[[Record, int, Any], Iterator[Placed]]] = {
-            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Mail: self._mail,
-            items.Setting: self._setting, items.Header: self._header, Call: self._call, Result: self._result,
-            items.Event: self._event, items.Border: self._border, items.Round: self._round,
-            items.Response: self._response,
+            items.Twin: self._twin, items.Thought: self._thought, Held: self._held, items.Setting: self._setting,
+            Call: self._call, Result: self._result, items.Event: self._event, items.Border: self._border,
+            items.Tokens: self._tokens,
         }  # fmt: skip
         self._ends: dict[int, float] = {}
         """For each store where the live conversation leaves it."""
@@ -277,14 +264,13 @@ class Rollout(History):
         """Tell whose a record is."""
         value, owner = record[3], self._owner
         if owner is not None and not self._foreign:
-            before = self.copied
-            owner.look(value, time)
+            before, settled = self.copied, owner.look(value, time)
             # A header is no copy: whose the records behind it are is asked when it is known who the parent is.
             inherited = owner.inherited and value.get("type") != "session_meta"
             self.copied = (owner.source or "another session") if inherited else ""
             if before and not self.copied:
                 self._forget()
-            if owner.settled:
+            if settled:
                 self._owner = None
         return True
 
@@ -296,44 +282,51 @@ class Rollout(History):
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
         return self._words[type(item)](record, number, item)
 
-    def _header(self, record: Record, number: int, header: items.Header) -> Iterator[Placed]:
-        meta = header.meta or {}
+    def _header(self, record: Record, number: int, header: Held) -> Iterator[Placed]:
+        meta = record[3]["payload"] if type(record[3].get("payload")) is dict else record[3]
         if not self._headed and not self._foreign and (not self._meta or meta.get("id") == self._meta.get("id")):
             self._headed = True
             if not self._meta:
                 self.begin(meta).look(record[3], None)
             yield record, number, facts_of(meta)
             if header.text and not self.base_read:
-                yield record, number, header
+                yield record, number, as_word(header, Say)
         elif meta.get("id") == self._meta.get("id"):  # resumed by a newer build
             yield record, number, Fact(version=text_of(meta.get("cli_version")))
 
     def _setting(self, record: Record, number: int, setting: items.Setting) -> Iterator[Placed]:
         if setting.turn and not self._in_turn:
             self._spent.begin_turn(setting.turn)
-        changed = bool(setting.model) and self._model not in ("", setting.model)
-        self._model = setting.model or self._model
-        root = "" if self.session.workspace_root else setting.cwd
-        yield record, number, Fact(model=self._model, cwd=setting.cwd, workspace_root=root)
-        if changed:
+        before, model = self._place, setting.model or self._place[0]
+        self._place = model, setting.cwd
+        if self._place != before:
+            root = "" if self.session.workspace_root else setting.cwd
+            yield record, number, Fact(model=model, cwd=setting.cwd, workspace_root=root)
+        if before[0] not in ("", model):
             yield record, number, setting
 
     def _held(self, record: Record, number: int, say: Held) -> Iterator[Placed]:
-        """A goal, which is written again with every count of its tokens, the end of a turn that has no last message, or
-        one of the instructions before a turn.
-        """
-        if say.role == "goal":
-            goal, self._goal = self._goal, (say.text, say.label)
-            if goal != self._goal:
-                yield record, number, as_word(say, Say)
-        elif say.role == "mute":
-            answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT  # in plan mode it is not told
-            if self._in_turn and self._prompted and not answered:
-                yield record, number, as_word(say, Say)
-        else:
-            say.row = self._row if self._row == self._instructed else -1
-            yield record, number, say
-            self._instructed = self._row
+        match say.role:
+            case "header":
+                yield from self._header(record, number, say)
+            case "goal":  # which is written again with every count of its tokens
+                goal, self._goal = self._goal, (say.text, say.label)
+                if goal != self._goal:
+                    yield record, number, as_word(say, Say)
+            case "mute":  # the end of a turn without a last message, which is not told in plan mode either
+                answered = self._row >= 0 and self.session.messages.kind[self._row] == _TEXT
+                if self._in_turn and self._prompted and not answered:
+                    yield record, number, as_word(say, Say)
+            case "mail":  # of which the first one of a turn to this agent is its task
+                path = origin_of(self._meta).path
+                task = path and not self._prompted and path == dict_of(record[3].get("payload")).get("recipient")
+                if task:
+                    self._open()
+                yield record, number, as_word(say, Say, kind=_PROMPT if task else say.kind)
+            case _:  # instructions before a turn
+                say.row = self._row if self._row == self._instructed else -1
+                yield record, number, say
+                self._instructed = self._row
 
     def _border(self, record: Record, number: int, border: items.Border) -> Iterator[Placed]:
         if not border.begins:
@@ -346,8 +339,9 @@ class Rollout(History):
             self._texts.clear()
 
     def _twin(self, record: Record, number: int, say: items.Twin) -> Iterator[Placed]:
-        texts = self._texts if say.kind in _AGENTS or say.plan else self._prompts
-        key = int(say.kind), "" if say.kind in _MARKS else say.text.strip()
+        texts = self._texts if say.kind in (_TEXT, _ERROR) or say.plan else self._prompts
+        # Of these there is one at a time, whatever is said of it.
+        key = int(say.kind), "" if say.kind in (_INTERRUPT, _COMPACTION) else say.text.strip()
         if self._viewed and key == (_PROMPT, "") and say.images and say.source == ITEM:
             yield record, number, Answer(self._viewed.pop(0), images=say.images, beside=True)
             return
@@ -365,12 +359,6 @@ class Rollout(History):
         texts.note(key, self._row, say.source)
         if say.plan:
             texts.note((int(Kind.NOTE), say.plan.strip()), self._row, say.source)
-
-    def _mail(self, record: Record, number: int, mail: items.Mail) -> Iterator[Placed]:
-        if mail.recipient and not self._prompted and mail.recipient == origin_of(self._meta).path:
-            mail.kind = Kind.PROMPT
-            self._open()
-        yield record, number, mail
 
     def _thought(self, record: Record, number: int, say: items.Thought) -> Iterator[Placed]:
         key, goes_on = ("thinking", say.text.strip()), self._bare == self._row >= 0
@@ -474,12 +462,13 @@ class Rollout(History):
             yield record, number, Link(name, thread)
             yield from self._started(record, number, thread, name, event.task.name if event.task else "")
 
-    def _round(self, record: Record, number: int, item: items.Round) -> Iterator[Placed]:
-        if count := self._spent.step(item.info, self.copied or self.session.id, copied=bool(self.copied)):
-            yield record, number, count
-        yield record, number, item
-
-    def _response(self, record: Record, number: int, item: items.Response) -> Iterator[Placed]:
-        if self.copied or item.thread in (None, self.session.id):
-            count = self._spent.response(item.usage, item.id, item.turn, self.copied or self.session.id)
-            yield record, number, count
+    def _tokens(self, record: Record, number: int, item: items.Tokens) -> Iterator[Placed]:
+        said, source = item.said, self.copied or self.session.id
+        if record[3]["type"] == "event_msg":  # running totals, what came last to them, and the size of the window
+            if count := self._spent.step(info := said["info"], source, copied=bool(self.copied)):
+                yield record, number, count
+            used = as_count(dict_of(info.get("last_token_usage")).get("total_tokens"))
+            yield record, number, Fact(context_window=whole(info.get("model_context_window")), context_used=used)
+        elif (self.copied or said.get("thread_id") in (None, source)) and (usage := usage_in(said.get("usage"))):
+            name, turn = text_of(said.get("response_id")), text_of(said.get("turn_id"))
+            yield record, number, self._spent.response(usage, name, turn, source)

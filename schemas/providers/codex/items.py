@@ -12,22 +12,19 @@ from schemas.message import Flag, Kind, Part, ToolStatus
 from schemas.path_hints import local_path
 from schemas.providers.codex import texts
 from schemas.providers.codex.locate import is_old_header
-from schemas.providers.codex.texts import Result, Segment, content_text, usage_in
-from schemas.providers.codex.tools import SPAWNS, Call, call_input, command_of, search_key, tool_name
+from schemas.providers.codex.texts import Result, Segment, content_of, content_text
+from schemas.providers.codex.tools import Call, call_input, command_of, search_key, tool_name
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.words import Answer, Data, Dropped, Fact, Held, Piece, Say, Skip, Task, Title, Turn
 from schemas.records import read_record
-from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, texts_of, whole
 
 Items: TypeAlias = "Iterable[Any]"
 Reader: TypeAlias = "Callable[[Data], Items]"
 
 _NOTE, _PROMPT, _TEXT, _THINKING, _INTERRUPT = Kind.NOTE, Kind.PROMPT, Kind.TEXT, Kind.THINKING, Kind.INTERRUPT
-_WITHHELD = Flag.WITHHELD
 # An enum's member takes ten times as long to look up.
-
-# -- words beside those of the kit: `history` says what becomes of them ---------------------------------------------
+# The words below are those beside the kit's: `history` says what becomes of them.
 
 ITEM, EVENT, COMPLETED, LINE = 1, 2, 4, 8
 """Where a copy of a text stands."""
@@ -51,13 +48,6 @@ class Thought(Piece):
 
 
 @dataclass(slots=True)
-class Mail(Say):
-    """A message between agents: the first one of a turn to this agent is its task."""
-
-    recipient: str = ""
-
-
-@dataclass(slots=True)
 class Setting(Say):
     """The `model` and the directory from here on; a line tells when the model is another one."""
 
@@ -75,35 +65,14 @@ class Event(Call):
     source: int = EVENT
 
 
-@dataclass(slots=True)
-class Header(Say):
-    """A `session_meta`, or the header of an old file; its text says that the beginning is missing."""
-
-    meta: dict[str, Any] | None = None
-
-
 class Border(Turn):
     """A turn begins, which `how` names, or ends; it `failed` where the person stopped it."""
 
 
-class Round(Fact):
-    """A count of tokens: running totals, and what came last to them; what is in the window is a fact."""
+class Tokens(NamedTuple):
+    """The payload of a count of tokens, or that of one response (0.149 and later)."""
 
-    __slots__ = ("info",)
-
-    def __init__(self, info: Data) -> None:
-        last, window = info.get("last_token_usage"), info.get("model_context_window")
-        used = as_count(last.get("total_tokens")) if type(last) is dict else None
-        self.said, self.info = {"context_window": whole(window), "context_used": used}, info
-
-
-class Response(NamedTuple):
-    """One response exactly (0.149 and later): a turn that has any counts by them alone."""
-
-    usage: TokenUsage
-    id: str
-    turn: str
-    thread: object
+    said: Data
 
 
 def read(record: Data) -> Items:
@@ -120,19 +89,21 @@ def read(record: Data) -> Items:
         reader = _EVENTS.get(sub) or (_hidden if sub.endswith(("_begin", "_delta")) else None)
     else:
         reader = _LINES.get(text_of(kind))
-    return reader(payload) if reader is not None else [Say(Kind.UNKNOWN, label=type_of(record))]
+    if reader is not None:
+        return reader(payload)
+    name = hidden_as(record)
+    return [Say(Kind.UNKNOWN, label=f"{kind} {name}" if kind in _WITH_TYPES and name != kind else name)]
 
 
-def type_of(record: Data) -> str:
-    """A record's type: that of an item or event with the name of what it is."""
-    kind, payload = text_of(record.get("type")), dict_of(record.get("payload"))
-    sub = text_of(payload.get("type")) if kind in ("response_item", "event_msg") else ""
-    return f"{kind} {sub}".strip() or "(no type)"
+_WITH_TYPES = ("response_item", "event_msg")
+"""The types of records that tell in their payload what they are."""
 
 
 def hidden_as(record: Data) -> str:
     """The type under which a record that holds nothing is counted: an item's or event's own."""
-    return type_of(record).removeprefix("response_item ").removeprefix("event_msg ")
+    kind = record.get("type")
+    name = text_of(dict_of(record.get("payload")).get("type")) if kind in _WITH_TYPES else ""
+    return name or text_of(kind) or "(no type)"
 
 
 def _hidden(payload: Data) -> Items:
@@ -153,16 +124,17 @@ def _bare(record: Data) -> Items:
             yield Setting(Kind.NOTE, cwd=match[1].strip())
         yield from _ITEMS[kind](record)
     elif is_old_header(record):
-        yield Header(Kind.NOTE, meta=record)
+        yield Held(_NOTE, role="header")
         yield Skip("session_meta")
     else:
         yield Say(Kind.UNKNOWN, label=kind or "(no type)")
 
 
 def _header(meta: Data) -> Items:
+    """Read a `session_meta`, which is a message where the beginning is missing."""
     base = text_of(dict_of(meta.get("history_base")).get("thread_id"))
     text = f"This session goes on from {base}, whose file is not here." if base else ""
-    return [Header(Kind.NOTE, text, "The beginning is missing", meta=meta)]
+    return [Held(_NOTE, text, "The beginning is missing", role="header")]
 
 
 def _setting(settings: Data) -> Items:
@@ -185,14 +157,6 @@ def _compacted(payload: Data) -> Items:
     return [Twin(Kind.COMPACTION, text, ", ".join(filter(None, label)), source=LINE, extra=extra)]
 
 
-def _response(payload: Data) -> Items:
-    if (usage := usage_in(payload.get("usage"))) is None:
-        return []
-    return [
-        Response(usage, text_of(payload.get("response_id")), text_of(payload.get("turn_id")), payload.get("thread_id"))
-    ]
-
-
 def _message(payload: Data, source: int = ITEM) -> Items:
     role = payload.get("role")
     if role == "assistant":
@@ -207,18 +171,17 @@ _CITATION = re.compile(r"<oai-mem-citation>.*?(?:</oai-mem-citation>|\Z)", re.DO
 
 def _spoken(content: object, source: int, body: Data) -> Items:
     """Read a text of the assistant: its event lacks the citations that its item carries."""
-    text, phase, plan = content_text(content), body.get("phase"), None
+    (text, images), phase, plan = content_of(content), body.get("phase"), None
     if "<oai-mem-citation>" in text:
         text = _CITATION.sub("", text).rstrip()
     if "<proposed_plan>" in text:
         plan = _PLAN.search(text)
     if not text.strip():
         return [Skip("empty message")]
-    say = Twin(_TEXT, text, source=source, extra={"phase": phase} if phase and type(phase) is str else None)
+    extra = {"phase": phase} if phase and type(phase) is str else None
+    say = Twin(_TEXT, text, source=source, extra=extra, images=images)
     if plan is not None:
         say.plan, say.text = plan[1], _PLAN.sub(r"\1", text)
-    if type(content) is list and len(content) > 1:
-        say.images = texts.content_images(content)
     return [say]
 
 
@@ -239,9 +202,6 @@ def _prompted(event: Data) -> Items:
     return _typed(pieces, EVENT, [part for url in urls for part in texts.image_of(url)])
 
 
-_KEPT_BACK = "The provider keeps the text of this thinking back; the file holds it encrypted."
-
-
 def _thought(body: Data, source: int = ITEM) -> Items:
     """The readable parts of the thinking: its raw content if there is any, else the summary."""
     parts: list[str] = []
@@ -252,7 +212,8 @@ def _thought(body: Data, source: int = ITEM) -> Items:
         return [Skip("empty reasoning")]
     thoughts = [Thought(_THINKING, part, source=source) for part in parts or [""]]
     if not parts:
-        thoughts[0].flags, thoughts[0].label = _WITHHELD, _KEPT_BACK
+        thoughts[0].flags = Flag.WITHHELD
+        thoughts[0].label = "The provider keeps the text of this thinking back; the file holds it encrypted."
     if (spent := whole(body.get("duration_ms"))) is not None:
         thoughts[0].extra = {"duration_ms": spent}
     return thoughts
@@ -260,11 +221,11 @@ def _thought(body: Data, source: int = ITEM) -> Items:
 
 def _mail(payload: Data) -> Items:
     """A message between agents, without its envelope (lab/faults/codex-3)."""
-    author, recipient = text_of(payload.get("author")), text_of(payload.get("recipient"))
+    label = f"Mail {text_of(payload.get('author'))} → {text_of(payload.get('recipient'))}"
     text = content_text(payload.get("content"))
     if text.startswith("Message Type: ") and "Payload:\n" in text:
         text = text.partition("Payload:\n")[2]
-    return [Mail(Kind.NOTE, text, f"Mail {author} → {recipient}", recipient=recipient)]
+    return [Held(_NOTE, text, label, role="mail")]
 
 
 def _error(body: Data, source: int = EVENT) -> Items:
@@ -288,7 +249,7 @@ def _call(payload: Data) -> Items:
         use.extra = {"command": command}  # a fact of what goes on with it, too
     elif name in ("write_stdin", "wait"):
         use.goes_on = str(call_input(payload).get("session_id" if name == "write_stdin" else "cell_id"))
-    elif text_of(payload.get("name")) in SPAWNS:
+    elif text_of(payload.get("name")) == "spawn_agent":
         given = call_input(payload)
         prompt = text_of(given.get("message")) or text_of(given.get("prompt"))
         use.task, use.flags = Task("", text_of(given.get("task_name")), prompt), Flag.SUBAGENT
@@ -302,8 +263,6 @@ def _call(payload: Data) -> Items:
 def _output(payload: Data) -> Items:
     found = texts.decode(payload["tools"] if "tools" in payload else payload.get("output"))
     found.use_id, text = _id_of(payload), found.text or ""
-    if not found.use_id and (name := text_of(payload.get("name"))):  # delivered by itself
-        return [Call(name=name, answer=Answer("", text, found.status))]
     if text.startswith("{") and '"agent_id"' in text[:400]:
         found.subagent = text_of(read_record(text.encode("utf-8", "replace")).get("agent_id"))
     return [found]
@@ -337,21 +296,17 @@ def _executed(body: Data) -> Items:
     if body.get("source") in ("user_shell", "userShell"):
         command = command_of({"command": body.get("command")})
         return _typed([(Kind.COMMAND, command, "shell"), *texts.printed(found)], EVENT)
-    given = {key: body[key] for key in ("command", "cwd") if body.get(key)}
-    if text_of(given.get("cwd")):
-        given["cwd"] = local_path(given["cwd"])
-    return _event(body, found, "exec_command", given)
+    given = {"command": body.get("command"), "cwd": local_path(text_of(body.get("cwd")))}
+    return _event(body, found, "exec_command", {key: value for key, value in given.items() if value})
 
 
 def _mcp(body: Data) -> Items:
     """A tool of an MCP server answered: `{"Ok": {"content": […], "isError": …}}`, `{"Err": "…"}`, or what is in it."""
     use, data = dict_of(body.get("invocation")) or body, dict_of(body.get("result"))
     inner = dict_of(data.get("Ok")) or data
-    text = content_text(inner.get("content"), "\n")
+    text, images = content_of(inner.get("content"), "\n")
     structured = inner.get("structuredContent", inner.get("structured_content"))
-    if not text and structured is not None:
-        text = as_json(structured, indent=True)
-    found = Result(text=text, images=texts.content_images(inner.get("content")))
+    found = Result(text=text or ("" if structured is None else as_json(structured, indent=True)), images=images)
     if inner.get("isError") is True or data.get("Err") is not None:
         texts.failed(found, data.get("Err"))
     name = f"mcp__{text_of(use.get('server'))}__{text_of(use.get('tool'))}"
@@ -372,11 +327,6 @@ def _searched(body: Data) -> Items:
 def _viewed(body: Data) -> Items:
     path = local_path(text_of(body.get("path")))
     return _event(body, Result(images=texts.image_of(path)), "view_image", {"path": path} if path else {})
-
-
-def _pictured(body: Data) -> Items:
-    given = {"prompt": body["revised_prompt"]} if body.get("revised_prompt") else {}
-    return _event(body, Result(images=_made(body)), "image_generation", given)
 
 
 def _dynamic(body: Data) -> Items:
@@ -420,23 +370,17 @@ def _activity(body: Data) -> Items:
     """A subagent started, or something else happened to it."""
     use_id = text_of(body.get("event_id")) or text_of(body.get("id"))
     what, thread = text_of(body.get("kind")), text_of(body.get("agent_thread_id"))
-    links = [thread] if thread and what == "started" else []
-    return _remark(body, use_id, "", f"Subagent {text_of(body.get('agent_path'))} {what}", links=links)
+    answer = Answer(use_id, status=ToolStatus.PENDING, beside=True, details=body)
+    label, links = f"Subagent {text_of(body.get('agent_path'))} {what}", [thread] * (what == "started" and thread != "")
+    return [Event(_NOTE, label=label, use_id=use_id, answer=answer, links=links)]
 
 
 def _assessment(body: Data) -> Items:
     """The review guard judged an action."""
     status, use_id = text_of(body.get("status")), text_of(body.get("target_item_id"))
     judged = ToolStatus.DENIED if status == "denied" else ToolStatus.PENDING
-    return _remark(body, use_id, text_of(body.get("rationale")), f"Guard: {status}", judged)
-
-
-def _remark(
-    body: Data, use_id: str, text: str, label: str, status: ToolStatus = ToolStatus.PENDING, links: Sequence[str] = ()
-) -> Items:
-    """Read an event of a tool use other than its result."""
-    answer = Answer(use_id, status=status, beside=True, details=body)
-    return [Event(Kind.NOTE, text, label, use_id=use_id, answer=answer, links=links)]
+    answer = Answer(use_id, status=judged, beside=True, details=body)
+    return [Event(_NOTE, text_of(body.get("rationale")), f"Guard: {status}", use_id=use_id, answer=answer)]
 
 
 def _started(payload: Data) -> Items:
@@ -472,8 +416,7 @@ def _rolled_back(payload: Data) -> Items:
 def _goal(payload: Data) -> Items:
     goal = dict_of(payload.get("goal"))
     status = text_of(goal.get("status"))
-    label = f"Goal{f' ({status})' if status else ''}"
-    return [Held(Kind.NOTE, text_of(goal.get("objective")), label, role="goal")]
+    return [Held(_NOTE, text_of(goal.get("objective")), f"Goal ({status})" if status else "Goal", role="goal")]
 
 
 _NOTES = {
@@ -526,7 +469,8 @@ _EITHER = _by_name({
     _activity: "SubAgentActivity sub_agent_activity",
     _searched: "WebSearch Extension web_search_end",
     _viewed: "ImageView view_image_tool_call",
-    _pictured: "ImageGeneration image_generation_end",
+    lambda body: _event(body, Result(images=_made(body)), "image_generation", call_input(body)):
+        "ImageGeneration image_generation_end",
     _review_begins: "EnteredReviewMode entered_review_mode",
     _reviewed: "ExitedReviewMode exited_review_mode",
 })  # fmt: skip
@@ -563,15 +507,12 @@ _EVENTS: dict[str, Reader] = {
         _error: "error",
         _noted: " ".join(_NOTES),
         # Written by builds before there was a policy of what to keep, and by third parties:
-        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item item_started
-            exec_approval_request apply_patch_approval_request elicitation_request mcp_startup_update
-            mcp_startup_complete mcp_list_tools_response list_custom_prompts_response list_skills_response
-            get_history_entry_response conversation_path undo_started agent_reasoning_section_break model_reroute
-            skills_update_available""",
+        _hidden: """plan_update turn_diff session_configured shutdown_complete raw_response_item exec_approval_request
+            apply_patch_approval_request elicitation_request""",
         lambda event: _thought({"summary": [event.get("text")]}, EVENT): "agent_reasoning agent_reasoning_raw_content",
     }),
     "agent_message": lambda event: _spoken(event.get("message"), EVENT, event),
-    "token_count": lambda event: [Round(info)] if type(info := event.get("info")) is dict else [],
+    "token_count": lambda event: [Tokens(event)] if type(event.get("info")) is dict else [],
     "turn_aborted": lambda event: _ended(event, stopped=True),
     "context_compacted": lambda event: [Twin(Kind.COMPACTION, source=EVENT)],
     "thread_settings_applied": lambda event: _setting(dict_of(event.get("thread_settings"))),
@@ -581,6 +522,6 @@ _LINES: dict[str, Reader] = {
     "session_meta": _header,
     "turn_context": _setting,
     "compacted": _compacted,
-    "token_usage_record": _response,
+    "token_usage_record": lambda payload: [Tokens(payload)],
     "inter_agent_communication": _mail,
 }

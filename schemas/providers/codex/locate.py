@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_INTERNAL = ("guardian", "review", "compact", "memory_consolidation")
 ROOTS = ("sessions", "archived_sessions")
 _SUFFIXES = (".jsonl", ".jsonl.zst", ".json")
 _ENVELOPES = frozenset({
@@ -35,15 +34,11 @@ _ENVELOPES = frozenset({
     "inter_agent_communication",
 })  # fmt: skip
 _INDEX = "session_index.jsonl"
-_DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
+DAY = re.compile(r"/sessions/\d{4}/\d\d/\d\d$")
 _LARGEST = 16 << 20
 """Bytes of a first line, which holds the base instructions, with tools' schemas too; and of a database of turns."""
-_HEADER = 32 << 10
-"""Bytes. What most headers fit in."""
 _SMALL = 64 << 20
 """Bytes. No more is read of a file for a fact in it."""
-_LATEST = 2.0**32
-"""Of the time in an id, in seconds: the year 2106. Digits that somebody made up name any year."""
 _ID = re.compile(rf"({UUID.pattern})(?:\.[a-z.]+)?$")
 
 
@@ -51,7 +46,7 @@ def uuid_time(value: object) -> float | None:
     """The creation time within a version 7 UUID; None for another UUID, and for a time that cannot be."""
     is_one = isinstance(value, str) and UUID.fullmatch(value) is not None and value[14] == "7"
     made = int(text_of(value)[:13].replace("-", ""), 16) / 1000 if is_one else 0.0
-    return made if 0 < made < _LATEST else None
+    return made if 0 < made < 2.0**32 else None  # before 2106: digits that somebody made up name any year
 
 
 def is_old_header(value: Data) -> bool:
@@ -61,10 +56,8 @@ def is_old_header(value: Data) -> bool:
 
 def is_typescript(document: object) -> bool:
     """Return whether a document is a rollout of the TypeScript program (formats note 9.1)."""
-    if not isinstance(document, dict):
-        return False
-    session = document.get("session")
-    return isinstance(session, dict) and isinstance(document.get("items"), list) and "timestamp" in session
+    held = dict_of(document)
+    return "timestamp" in dict_of(held.get("session")) and isinstance(held.get("items"), list)
 
 
 class Origin(NamedTuple):
@@ -97,7 +90,8 @@ def origin_of(meta: Data) -> Origin:
     subagent = subagent or bool(text_of(meta.get("parent_thread_id")))
     return Origin(
         told("parent_thread_id") or (text_of(meta.get("forked_from_id")) if subagent else ""), subagent,
-        started in ("guardian_review", "memory_consolidation") or "internal" in source or kind in _INTERNAL,
+        started in ("guardian_review", "memory_consolidation") or "internal" in source
+        or kind in ("guardian", "review", "compact", "memory_consolidation"),
         f"{name} ({role})" if name and role else name or role or text_of(kind), told("agent_path"),
     )  # fmt: skip
 
@@ -139,12 +133,6 @@ def file_id(path: Path) -> str:
 def home_of(path: Path) -> Path | None:
     """The Codex folder in whose `sessions` or `archived_sessions` a file lies."""
     return next((parent.parent for parent in path.parents if parent.name in ROOTS), None)
-
-
-def resumable_home(path: Path) -> Path | None:
-    """The same for a rollout that lies as Codex lays it out (`sessions/2026/03/04`); None for a copy somewhere else."""
-    path = Path(os.path.abspath(path))
-    return home_of(path) if path.parent.name == ROOTS[1] or _DAY.search(path.parent.as_posix()) else None
 
 
 def detect(head: Head) -> bool:
@@ -191,7 +179,7 @@ def look(path: Path, stat: os.stat_result) -> Found | None:
 
 def _look(path: Path, stat: os.stat_result) -> Found | None:
     with path.open("rb", buffering=0) as file:
-        data = file.read(_HEADER)
+        data = file.read(32 << 10)  # what most headers fit in
         if data[:4] == zst.MAGIC:
             data = zst.beginning_of(path)
         while b"\n" not in data and len(data) < _LARGEST and (more := file.read(1 << 20)):
@@ -405,8 +393,6 @@ def _rollouts_in(folder: str) -> tuple[int, list[Found], bool]:
 
 
 _COLUMNS = ("thread_id", "status", "started_at", "completed_at")
-_MOST_TURNS = 400
-"""Turns that are looked at, the newest: those of all threads that may run."""
 _STATUS = {"inProgress": Status.GOES_ON, "completed": Status.DONE, "interrupted": Status.DONE, "failed": Status.DONE}
 
 
@@ -416,7 +402,8 @@ def stated(locations: list[Location]) -> Iterator[Stated]:
     """
     from schemas.sqlite import read_database, tables_of
 
-    asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT {_MOST_TURNS}"
+    # The newest turns are those of all threads that may run.
+    asked = f"SELECT {', '.join(_COLUMNS)} FROM thread_turns ORDER BY started_at DESC LIMIT 400"
     for databases in (_databases(place.path, "thread_history") for place in locations):
         if not databases or sum(state_of(one)[1] for one in databases) > _LARGEST:
             continue

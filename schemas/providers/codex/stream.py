@@ -85,8 +85,8 @@ class Thread(History):
     def _message(self, record: Record) -> str:
         """The id of an item's message: a new one where its name is another item's now; empty for a mere repeat."""
         item = dict_of(record[3].get("item"))
-        ident, now = _id_of(item), hash(as_json(item))
-        name = f"{ident} {text_of(item.get('type'))}" if ident else ""
+        ident, now = item.get("id"), hash(as_json(item))
+        name = f"{ident} {text_of(item.get('type'))}" if isinstance(ident, str | int) and ident != "" else ""
         known, completed = self._items.get(name, ("", None))
         if completed == now:
             return ""
@@ -159,11 +159,6 @@ class CodexStream(Stream):
         """The changes of files. How a file was changed is not told, but by one fork of Codex."""
         changes = map(dict_of, list_of(tool.input.get("changes")))
         return [d for c in changes for d in diff_of(text_of(c.get("path")), text_of(c.get("diff")))]
-
-
-def _id_of(item: Data) -> str:
-    given = item.get("id")
-    return str(given) if isinstance(given, str | int) else ""
 
 
 def _item(item: Data, whole: bool) -> Any:

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from schemas.clean import as_json, clean
 from schemas.message import Kind, Part, ToolStatus
 from schemas.path_hints import local_path
-from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.blocks import image_part, inclusive_figures
 from schemas.providers.kit.words import Answer
 from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
-_FIGURES = (
-    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
-    *("output_tokens", "reasoning_output_tokens", "total_tokens"),
-)
-
 
 def usage_in(said: object) -> TokenUsage | None:
-    """Codex's figures without overlap: cached and written tokens are part of its input, reasoning of its output. None
-    where it gives none.
-    """
-    if not isinstance(said, dict):
-        return None
-    given, cached, written, output, reasoning, total = map(as_count, map(said.get, _FIGURES))
-    fresh = None if given is None else max(0, given - (cached or 0) - (written or 0))
-    usage = TokenUsage(fresh, output, cached, written, reasoning)
-    return usage if total is not None or usage != _NOTHING else None
+    """Codex's figures without overlap: cached and written tokens are part of its input. None where it gives none."""
+    figures = dict_of(said)
+    names = ("input", "output", "cached_input", "cache_write_input", "reasoning_output")
+    usage = inclusive_figures(figures, *(f"{name}_tokens" for name in names))
+    return usage if any(usage) or as_count(figures.get("total_tokens")) is not None else None
 
 
-_NOTHING = TokenUsage()
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 
 
@@ -50,45 +39,43 @@ _TEXTS = ("output_text", "input_text", "Text", "text", "summary_text")
 """The usual types of texts, which are told at once."""
 
 
-def content_items(content: object) -> list[tuple[str, Any]]:
-    """The pieces of content, one an item: ("text", str), ("image", Part), ("other", label), or ("none", "")."""
+def content_items(content: object) -> list[str | Part | None]:
+    """The pieces of content, one an item: a text or a name in brackets, an image, or None where there is nothing."""
     return list(map(_content_item, content)) if type(content) is list else [_content_item(content)]
 
 
-def _content_item(item: object) -> tuple[str, Any]:
+def _content_item(item: object) -> str | Part | None:
     if type(item) is str:
-        return "text", item
+        return item
     body = item if isinstance(item, dict) else {}
     kind, text = body.get("type"), body.get("text")
     if kind in _TEXTS and type(text) is str:
-        return "text", text
+        return text
     if type(kind) is str and "image" in kind.lower():
         url = body.get("image_url") or body.get("url")
         if "data" in body:
             url = f"data:{text_of(body.get('mimeType'))},{text_of(body['data'])}"
-        parts = image_of(url, body.get("file_id") or body.get("path"))
-        return ("image", parts[0]) if parts else ("none", "")
+        return next(iter(image_of(url, body.get("file_id") or body.get("path"))), None)
     if type(text) is str:
-        return "text", text
+        return text
     if kind == "encrypted_content":
         sealed = text_of(body.get("encrypted_content"))
-        return ("other", "[encrypted]") if sealed.startswith("gAAAAA") else ("text", sealed)
+        return "[encrypted]" if sealed.startswith("gAAAAA") else sealed
     if body:
         name = body.get("name") or body.get("path") or body.get("uri")
-        return "other", f"[{clean(' '.join(str(v)[:200] for v in (text_of(kind), name) if v))}]"
-    return "none", ""
+        return f"[{clean(' '.join(str(v)[:200] for v in (text_of(kind), name) if v))}]"
+    return None
+
+
+def content_of(content: object, between: str = "") -> tuple[str, list[Part]]:
+    """The readable text of content, and the placeholders of its images."""
+    found = content_items(content)
+    return between.join([one for one in found if type(one) is str]), [one for one in found if type(one) is Part]
 
 
 def content_text(content: object, between: str = "") -> str:
     """The readable text of content, images apart."""
-    if type(content) is str:
-        return content
-    return between.join([value for kind, value in content_items(content) if kind == "text" or kind == "other"])
-
-
-def content_images(content: object) -> list[Part]:
-    """The placeholders of the images in content."""
-    return [value for kind, value in content_items(content) if kind == "image"]
+    return content_of(content, between)[0]
 
 
 @dataclass(slots=True)
@@ -117,9 +104,7 @@ _HEADER = re.compile(
     r"(?:Process exited with code (-?\d{1,10})\n)?(?:Process running with session ID (\S+)\n)?"
     r"(?:Original token count: \d+\n)?(?:Total output lines: \d+\n)?Output:\n?"
 )
-_SCRIPTS = {
-    "failed": ToolStatus.ERROR, "terminated": ToolStatus.INTERRUPTED, "running": ToolStatus.BACKGROUND,
-}  # fmt: skip
+_SCRIPTS = {"failed": ToolStatus.ERROR, "terminated": ToolStatus.INTERRUPTED, "running": ToolStatus.BACKGROUND}
 _ABORTED = re.compile(r"aborted(?: by user after \d+(?:\.\d+)?s)?\s*")
 _FAILED = (
     "apply_patch verification failed", "failed to parse function arguments", "unsupported call",
@@ -137,8 +122,9 @@ def decode(output: object) -> Result:
         return failed(found) if output.get("success") is False else found
     if isinstance(output, dict) and "type" not in output:
         return Result(text=as_json(output, indent=True))
-    found = _decode_text(content_text(output, "\n"))
-    found.images = content_images(output)
+    text, images = content_of(output, "\n")
+    found = _decode_text(text)
+    found.images = images
     return found
 
 
@@ -150,56 +136,45 @@ def _with_metadata(found: Result, metadata: object) -> Result:
 
 
 def _decode_text(text: str) -> Result:
-    if text.startswith(_STARTS) and (match := _HEADER.match(text)):
-        return _headed(text[match.end() :], match)
-    if text.startswith("{") and '"output"' in text[:64]:
+    found = Result(text=text)
+    if text.startswith(_STARTS) and (head := _HEADER.match(text)):
+        classic, script, cell, seconds, exited, process = head.groups()
+        text, found.seconds = text[head.end() :], float(seconds)
+        if script is not None:
+            found.text, found.status = text.lstrip("\n"), _SCRIPTS.get(script, ToolStatus.OK)
+            found.process = cell or "" if script == "running" else ""
+            return found
+        code, found.process = exited or classic, process or ""
+        found.exit_code = int(code) if code else None
+        found.status = ToolStatus.ERROR if found.exit_code else found.status
+        if process and not code:
+            found.status = ToolStatus.BACKGROUND
+    elif text.startswith("{") and '"output"' in text[:64]:
         # JSON within the string: `{"output": "…", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`
         value = read_record(text.encode("utf-8", "replace"))
         output = value.get("output")
         if not isinstance(output, str) or not value.keys() <= {"output", "metadata"}:
-            return Result(text=text)
+            return found
         inner = _decode_text(output) if output[:1] != "{" else Result(text=output)
         return _with_metadata(inner, value.get("metadata"))
-    found = Result(text=text)
-    if _is_aborted(text):
-        found.status = ToolStatus.INTERRUPTED
     elif "rejected by user" in text[:200]:
         found.status = ToolStatus.DENIED
     elif text.startswith(_FAILED):
         found.status = ToolStatus.ERROR
+    if text.startswith("aborted") and _ABORTED.fullmatch(text):
+        found.status = ToolStatus.INTERRUPTED
+    found.text = text
     return found
-
-
-def _headed(body: str, head: re.Match[str]) -> Result:
-    classic, script, cell, seconds, exited, process = head.groups()
-    if script is not None:
-        process, status = cell if script == "running" else None, _SCRIPTS.get(script, ToolStatus.OK)
-        return Result("", body.lstrip("\n"), status, None, float(seconds), process=process or "")
-    code = int(exited or classic or 0) if exited or classic else None
-    status = ToolStatus.INTERRUPTED if _is_aborted(body) else ToolStatus.ERROR if code else ToolStatus.OK
-    if process is not None and code is None and status is ToolStatus.OK:
-        status = ToolStatus.BACKGROUND
-    return Result("", body, status, code, float(seconds), process=process or "")
-
-
-def _is_aborted(text: str) -> bool:
-    return text.startswith("aborted") and bool(_ABORTED.fullmatch(text))
 
 
 def ended(body: dict[str, Any]) -> Result:
     """Return the result of a command or a patch, from its event or its completed item."""
-    code, text = whole(body.get("exit_code")), text_of(body.get("aggregated_output"))
+    text = text_of(body.get("aggregated_output"))
     if not text:
         printed = filter(None, (text_of(body.get("stdout")), text_of(body.get("stderr"))))
         text = "\n".join(printed) or text_of(body.get("formatted_output"))
-    found = Result(text=text, exit_code=code)
-    return failed(found) if code else found
+    return _with_metadata(Result(text=text), body)
 
-
-# -- what a message of role user really holds ----------------------------------------------------------------------
-#
-# The prompt, and what Codex put around it. One record may bundle project instructions, the environment, an image and
-# the prompt, each as a part of its own, so records are cut into segments.
 
 Segment: TypeAlias = "tuple[Kind, str, str]"
 """A piece of a user or developer message that is shown as a message of its own: its kind, text and label."""
@@ -216,21 +191,20 @@ _TAG = re.compile(
     r"|turn_aborted|subagent_notification|user_shell_command)(?:\s[^>]{0,200})?>",
     re.IGNORECASE,
 )
-# Their bodies are other people's text, which may hold the closing tag itself.
-_GREEDY = ("skill", "hook_prompt", "user_shell_command")
 _ANY_TAG = re.compile(r"<([a-z_]{3,40})>.*</\1>$", re.DOTALL)
-_AGENTS = re.compile(r"# agents\.md instructions(?:.*?</instructions>|.*)", re.IGNORECASE | re.DOTALL)
-_IDE = re.compile(r"# (?:Context from my IDE setup|Files mentioned by the user):")
+_IDE = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _REQUEST = "## My request for Codex:"
-_HANDOVER = "Another language model started to solve this problem"
-_WARNING = re.compile(r"Warning: (?:apply_patch was requested via |The maximum number of (?:unified )?exec processes )")
-"""What Codex of early 2026 told its model in the person's place."""
+_FOR_THE_MODEL = {
+    "Another language model started to solve this problem": "summary of the earlier conversation",
+    # What Codex of early 2026 told its model in the person's place.
+    "Warning: apply_patch was requested via ": "warning",
+    "Warning: The maximum number of ": "warning",
+}
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^>]{0,200})?>\s*", re.IGNORECASE)
 _SHELL = re.compile(r"<command>(.*?)</command>\s*(?:<result>(.*)</result>)?", re.DOTALL)
 
 
-@lru_cache(maxsize=16)  # Codex says much of it again at the beginning of each turn
-def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
+def split_text(text: str, developer: bool = False) -> list[Segment]:
     """A text cut into what Codex injected and what was typed; the typed piece is a PROMPT.
 
     What a `developer` wrote is of tags only, and may quote the tag that closes one (lab/faults/codex-2).
@@ -240,41 +214,40 @@ def split_text(text: str, developer: bool = False) -> tuple[Segment, ...]:
     while rest:
         end = len(rest)
         if match := _TAG.match(rest):
-            tag = match[1].lower()
-            closings = re.finditer(f"</{tag}>", rest, re.IGNORECASE)
-            closing = next(closings, None)
-            if developer or tag in _GREEDY:
-                closing = [closing, *closings][-1]
-            end = closing.end() if closing else end
-            inner = rest[match.end() : closing.start() if closing else end].strip()
-            segments.extend(_tagged(tag, inner, rest[:end]))
+            tag, closing = match[1].lower(), f"</{match[1]}>"
+            # These hold other people's text, in which the closing tag itself may stand.
+            last = developer or tag in ("skill", "hook_prompt", "user_shell_command")
+            stop = rest.rfind(closing, match.end()) if last else rest.find(closing, match.end())
+            stop, end = (stop, stop + len(closing)) if stop >= 0 else (end, end)
+            segments.extend(_tagged(tag, rest[:end], match.end(), stop))
         elif developer and (match := _ANY_TAG.match(rest)):
             segments.append((_CONTEXT, rest, match[1].replace("_", " ")))
-        elif match := _AGENTS.match(rest):
-            end = match.end()
-            segments.append((_CONTEXT, match[0], "project instructions"))
-        elif rest.startswith(_HANDOVER):
-            segments.append((_CONTEXT, rest, "summary of the earlier conversation"))
-        elif _WARNING.match(rest):
-            segments.append((_CONTEXT, rest, "warning"))
-        elif _IDE.match(rest) and (cut := rest.find(_REQUEST)) >= 0:
+        elif rest[:24].lower() == "# agents.md instructions":
+            before, closing, _ = rest.partition("</INSTRUCTIONS>")
+            end = len(before) + len(closing)
+            segments.append((_CONTEXT, rest[:end], "project instructions"))
+        elif label := next((label for begins, label in _FOR_THE_MODEL.items() if rest.startswith(begins)), ""):
+            segments.append((_CONTEXT, rest, label))
+        elif rest.startswith(_IDE) and (cut := rest.find(_REQUEST)) >= 0:
             segments.append((_CONTEXT, rest[:cut].rstrip(), "IDE context"))
             segments.append((_PROMPT, rest[cut + len(_REQUEST) :].strip(), ""))
         else:
             segments.append((_PROMPT, rest, ""))
         rest = rest[end:].strip()
-    return tuple(segments)
+    return segments
 
 
-def _tagged(tag: str, inner: str, envelope: str) -> list[Segment]:
+def _tagged(tag: str, envelope: str, start: int, stop: int) -> list[Segment]:
+    """The segments of what stands in a tag: from `start` to `stop` of its envelope."""
     if tag == "turn_aborted":
-        return [(Kind.INTERRUPT, inner, "")]
+        return [(Kind.INTERRUPT, envelope[start:stop].strip(), "")]
     if tag == "subagent_notification":  # a child's result, as Codex tells it to its parent
+        inner = envelope[start:stop].strip()
         data = read_record(inner.encode("utf-8", "replace"))
         state, text = status_text(data.get("status"))
         name = text_of(data.get("agent_path")) or text_of(data.get("agent_id"))
         return [(Kind.NOTE, text or inner, " ".join(filter(None, ("subagent", name, state))))]
-    if tag == "user_shell_command" and (match := _SHELL.search(inner)):
+    if tag == "user_shell_command" and (match := _SHELL.search(envelope, start, stop)):
         return [(Kind.COMMAND, match[1].strip(), "shell"), *printed(decode((match[2] or "").strip("\n")))]
     return [(_CONTEXT, envelope, _TAGS.get(tag) or tag.replace("_", " "))]
 
@@ -292,27 +265,24 @@ def status_text(status: object) -> tuple[str, str]:
 
 
 def segments(payload: dict[str, Any]) -> tuple[list[Segment], list[Part]]:
-    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images.
+    """The segments of a `message` item that is no agent's, in the order of its parts, and a user's images: it may
+    bundle project instructions, the environment, images and the prompt.
 
     All that was typed is one PROMPT, at the place of its first part; images without text make an empty one.
     """
     passed = payload.get("internal_chat_message_metadata_passthrough")
     kinds = list_of(passed.get("content_item_kinds")) if isinstance(passed, dict) else []
     is_user = payload.get("role") == "user"
-    found: list[Segment] = []
-    images: list[Part] = []
-    typed: list[str] = []
-    at = -1
-    for place, (what, value) in enumerate(content_items(payload.get("content"))):
-        if what == "text":
-            pieces = () if _IMAGE_TAG.fullmatch(value) else split_text(value, not is_user)
-        elif what == "image" and is_user:
+    found, images, typed, at = list[Segment](), list[Part](), list[str](), -1
+    for place, value in enumerate(content_items(payload.get("content"))):
+        if isinstance(value, Part) and is_user:
             at = len(found) if at < 0 else at
             images.append(value)
             continue
-        else:
-            pieces = ((_PROMPT, value.text if what == "image" else value, ""),) if what != "none" else ()
-        for piece in pieces:
+        text = value.text if isinstance(value, Part) else value
+        if not text or _IMAGE_TAG.fullmatch(text):
+            continue
+        for piece in split_text(text, not is_user):
             kind = text_of(kinds[place]) if place < len(kinds) else ""
             if piece[0] is not _PROMPT:
                 found.append(piece)

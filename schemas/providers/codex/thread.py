@@ -26,8 +26,6 @@ from schemas.session import Change
 from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of, whole
 
-_MOST_FILES = 100
-
 
 class Part:
     """A file of a thread, or the beginning of one of another thread, as far as it was read."""
@@ -73,7 +71,7 @@ class ThreadReading(LinesReading):
 
     def _open(self, path: Path | None) -> Part | None:
         """Another file of the session; None for one that cannot be read, which must not hide this one."""
-        if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= _MOST_FILES:
+        if path is None or file_id(path) in {part.rollout for part in self._parts} or len(self._parts) >= 100:
             return None
         try:
             store = _open_store(path)
@@ -122,7 +120,6 @@ class ThreadReading(LinesReading):
 
     @guarded()
     def step(self, limit: int = 1 << 20) -> list[Change]:
-        """Read about `limit` more bytes."""
         for part in self._before:
             if part.unread:
                 return self._read(part, limit)
@@ -152,7 +149,6 @@ class ThreadReading(LinesReading):
         return records
 
     def finish(self) -> list[Change]:
-        """No more will come."""
         changes = super().finish()
         for part in self._after:
             changes += self.parser.feed(self._finish(part), part.number)
@@ -171,14 +167,12 @@ class ThreadReading(LinesReading):
 
     @property
     def sources(self) -> list[Path]:
-        """The files whose change means that there is something to read."""
         return [self.store.path, *(part.path for part in self._after)]
 
     @property
     def progress(self) -> tuple[int, int]:
         """Bytes read, and bytes there are, in all files of the thread."""
-        done, total = super().progress
-        others = self._parts[1:]
+        (done, total), others = super().progress, self._parts[1:]
         return done + sum(part.position for part in others), total + sum(part.size for part in others)
 
 

@@ -10,7 +10,7 @@ from schemas.message import Tool, ToolStatus, ToolType
 from schemas.path_hints import shell_text
 from schemas.providers.kit.words import Data, Use
 from schemas.records import read_record
-from schemas.values import dict_of, list_of, text_of, texts_of
+from schemas.values import dict_of, given, list_of, text_of, texts_of
 
 # SessionData's own table (formats/interchange.md 5.1) and the tools that came after it.
 _NAMES: dict[ToolType, str] = {
@@ -29,7 +29,6 @@ FOREIGN = "__"
 _COMMAND = re.compile(r"""["']?\bcmd["']?\s*:\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS = ("exec", "wait")
 """The tools that run scripts, which use tools themselves: what those do is told without a use of its own."""
-SPAWNS = frozenset({"spawn_agent", "spawn_agents_on_csv"})
 _SEALED = re.compile(r"gAAAAA[\w=-]{60,}")
 """What the provider alone can read (faults/f16)."""
 
@@ -62,7 +61,7 @@ def call_input(payload: Data) -> Data:
         return {"input": text} if text is not None else {}
     if kind in ("local_shell_call", "web_search_call"):
         return dict_of(payload.get("action"))
-    if kind == "image_generation_call":
+    if kind in ("image_generation_call", "image_generation_end", "ImageGeneration", "imageGeneration"):
         return {"prompt": payload["revised_prompt"]} if payload.get("revised_prompt") else {}
     arguments = payload.get("arguments")
     given = read_record(arguments.encode("utf-8", "replace")) if isinstance(arguments, str) else arguments
@@ -89,9 +88,8 @@ def patched(name: str, asked: Data) -> list[FileDiff]:
         text = "\n".join(texts_of(asked.get(key)) or [text_of(asked.get(key))])
         patch = text.partition("*** Begin Patch")[2]
         if patch.startswith("\\n"):  # in a script's string
-            patch = text_of(
-                read_record(f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'.encode()).get("patch")
-            )
+            string = f'{{"patch":"{patch.partition("*** End")[0]}*** End Patch"}}'
+            patch = text_of(read_record(string.encode()).get("patch"))
         if (name == "apply_patch" or "apply_patch" in text) and (diffs := from_v4a(patch)):
             return diffs
     return []
@@ -127,8 +125,5 @@ def complete(tool: Tool, facts: Data) -> None:
     if command := command_of(tool.input):
         facts.setdefault("command", command)
     if tool.output is not None:
-        tool.output["is_error"] = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
-        if tool.exit_code is not None:
-            tool.output["exit_code"] = tool.exit_code
-        if tool.seconds is not None:
-            tool.output["duration_seconds"] = tool.seconds
+        is_error = tool.status in (ToolStatus.ERROR, ToolStatus.DENIED)
+        tool.output |= given(is_error=is_error, exit_code=tool.exit_code, duration_seconds=tool.seconds)

@@ -10,6 +10,7 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from glob import escape
 from hashlib import md5
@@ -36,22 +37,13 @@ if TYPE_CHECKING:
     from schemas.session import Session
 
 _TRANSCRIPTS = "agent-transcripts"
-_ENDINGS = (".jsonl", ".txt")
-_MOST_FOLDERS = 400
-"""Directories that resolving one slug may look into."""
-_DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
-# What other agents put beside role and message, or into the message: an id, a time, a model.
+# What other agents put beside role and message, or into the message, as the role too: an id, a time, a model.
 _FOREIGN = frozenset({"type", "id", "uuid", "parentUuid", "sessionId", "session_id", "timestamp", "model", "usage"})
-_FOREIGN_MESSAGE = frozenset({"id", "type", "role", "model", "usage"})
-_CHATS_LACK = frozenset({Lack.TOKENS, Lack.TIMES})
-_BEGINNING, _MOST_CHILDREN = 256 << 10, 2000
 _REDACTED = "[REDACTED]"
-_UNTITLED = frozenset({"", "new agent", "untitled", "new chat"})
 _STOPPED = re.compile(r"abort|interrupt|cancel", re.IGNORECASE)
 _THOUGHTS = frozenset({"reasoning", "thinking"})
 _SEALED = frozenset({"redacted-reasoning", "redacted"})
 _RESULTS = frozenset({"tool-result", "tool_result", "command_output"})
-_USES = frozenset({"tool-call", "tool_use"})
 
 
 class Reply(Answer):
@@ -74,7 +66,7 @@ class Pairs(History):
     def enter(self, record: Record, time: float | None) -> bool:
         self._line = OURS not in record[3]
         if not self._line:  # a store, which tells all that it has
-            self.session.lacks &= _CHATS_LACK
+            self.session.lacks &= {Lack.TOKENS, Lack.TIMES}
         return True
 
     def sift(self, record: Record, number: int, item: Any) -> Iterator[Placed]:
@@ -149,9 +141,9 @@ class Cursor(Tools, Lines):
             if object_in(Path(chat, "meta.json")).get("isSubagent") is True:
                 hidden.add(name)
             elif stat.st_size:  # else it was begun, but nothing was written yet
-                states = [stat, *([os.stat(f"{path}-wal")] if os.path.isfile(f"{path}-wal") else [])]
-                size, time = sum(state.st_size for state in states), max(state.st_mtime_ns for state in states)
-                found[name].append(SessionFile(self.id, path, name, size, time))
+                time, size = state_of(f"{path}-wal")
+                file = SessionFile(self.id, path, name, stat.st_size + size, max(stat.st_mtime_ns, time))
+                found[name].append(file)
         for name, path, stat in _transcripts(location.path, "*", problems):
             found[name].append(SessionFile(self.id, path, name, stat.st_size, stat.st_mtime_ns))
         for name, files in found.items():
@@ -203,7 +195,8 @@ class Cursor(Tools, Lines):
         return super().open(path, start=start)
 
     def read(self, record: Data) -> Iterator[Item]:
-        ours, message, role = record.get(OURS), record.get("message", record), record.get("role")
+        ours, role = record.get(OURS), record.get("role")
+        message = record.get("message", record if "content" in record else None)
         if isinstance(ours, dict) and "role" not in record:
             yield from _remark(record, ours)
         elif record.get("type") == "turn_ended" and "role" not in record:
@@ -211,11 +204,7 @@ class Cursor(Tools, Lines):
             yield from ends if len(ends) > 1 else [*ends, Skip("turn_ended")]
         elif role == "system" and ours:
             yield Skip("system prompt")
-        elif (
-            role not in ("user", "assistant", "tool")
-            or not isinstance(message, dict)
-            or not record.keys() & {"message", "content"}
-        ):
+        elif role not in ("user", "assistant", "tool") or not isinstance(message, dict):
             yield Say(Kind.UNKNOWN, label=text_of(role) or text_of(record.get("type")) or "(no type)")
         else:
             facts, parts = dict_of(ours), parts_of(message.get("content"))
@@ -249,7 +238,6 @@ class Cursor(Tools, Lines):
         return Fact(workspace_root=next(filter(None, (store.workspace_of(words_of(one) or "") for one in parts)), ""))
 
     def stamps(self, session: Session) -> object:
-        """Return the states of the subagents' transcripts, which show a change."""
         return list(map(state_of, subagents_of(session.path)))
 
     def beside(self, session: Session) -> Iterable[Item]:
@@ -262,9 +250,9 @@ class Cursor(Tools, Lines):
         if not session.workspace_root:
             yield Fact(workspace_root=workspace_by_name(session.path, transcripts))
         yield Fact(otherTranscripts=[str(path) for path in transcripts[1:]])
-        for path in subagents_of(transcripts[0])[:_MOST_CHILDREN] if transcripts else ():
+        for path in subagents_of(transcripts[0])[:2000] if transcripts else ():
             # The task of a subagent is the text of its first line, whoever it is said to come from.
-            records = JsonLines().push(bytes_in(path, _BEGINNING))
+            records = JsonLines().push(bytes_in(path, 256 << 10))
             prompts = (prompt_in(dict_of(record[3].get("message"))) for record in records)
             if prompt := next(filter(None, prompts), ""):  # else nothing is written yet
                 yield Child(path.stem, path, task=Task("", prompt, prompt))
@@ -279,7 +267,7 @@ def _is_line(record: Data) -> bool:
         record.get("role") in ("user", "assistant")
         and isinstance(message.get("content"), str | list)
         and _FOREIGN.isdisjoint(record)
-        and _FOREIGN_MESSAGE.isdisjoint(message)
+        and (_FOREIGN | {"role"}).isdisjoint(message)
     )
 
 
@@ -287,8 +275,8 @@ def _transcripts(root: Path, name: str, problems: list[Problem]) -> Iterator[tup
     """The transcripts whose ids fit a pattern: each in its project's folder of them, or in one of its own there."""
     for pattern in (f"*/{_TRANSCRIPTS}/{name}.*", f"*/{_TRANSCRIPTS}/{name}/{name}.*"):
         for path, stat in matching(root / "projects", pattern, problems):
-            stem, ending = os.path.splitext(os.path.basename(path))
-            if ending in _ENDINGS and stat.st_size and os.path.basename(os.path.dirname(path)) in (stem, _TRANSCRIPTS):
+            folder, stem = os.path.dirname(path), Path(path).stem
+            if stat.st_size and path.endswith((".jsonl", ".txt")) and os.path.basename(folder) in (stem, _TRANSCRIPTS):
                 yield stem, path, stat
 
 
@@ -304,8 +292,7 @@ def root_of(path: Path) -> Path | None:
 def subagents_of(transcript: Path) -> list[Path]:
     """The transcripts of the runs that a session's tool uses started."""
     folder = transcript.parent if transcript.parent.name == transcript.stem else transcript.with_suffix("")
-    found = matching(folder / "subagents", "*.*", [], is_root=False)
-    return [Path(path) for path, _ in found if path.endswith(_ENDINGS)]
+    return [Path(path) for path, _ in matching(folder / "subagents", "*.jsonl", [], is_root=False)]
 
 
 def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
@@ -324,32 +311,25 @@ def workspace_by_name(path: Path, transcripts: Iterable[Path]) -> str:
 
 def path_in(uri: str) -> str:
     """The path in a `file:` URI; empty for any other."""
-    return _DRIVE.sub("", unquote(uri[7:])) if uri.startswith("file:///") else ""
+    return re.sub(r"^/(?=[A-Za-z]:)", "", unquote(uri[7:])) if uri.startswith("file:///") else ""
 
 
 @lru_cache(maxsize=512)
 def resolve_slug(slug: str) -> str:
-    """The directory on this machine that has the slug; the slug itself where there is none."""
-    folder, rest = (f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)
-    return (slug and _descend(folder, rest, [_MOST_FOLDERS])) or slug
-
-
-def _descend(folder: str, rest: str, budget: list[int]) -> str:
-    """The directory below `folder` whose remaining path has the slug `rest`: the longest names are tried first."""
-    budget[0] -= 1
-    if not rest or budget[0] < 0:
-        return folder if not rest else ""
-    fitting = []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = re.sub(r"[^A-Za-z0-9]", "-", entry.name)
-                # A hidden directory's dot is a dash of its own behind that of the slash.
-                if (rest == name or rest.startswith(f"{name}-")) and entry.is_dir():
-                    fitting.append((len(rest) - len(name), entry.path, rest[len(name) + 1 :]))
-    except OSError:
-        return ""
-    return next(filter(None, (_descend(path, left, budget) for _, path, left in sorted(fitting))), "")
+    """The directory on this machine that has the slug, the longest names tried first; the slug where there is none."""
+    waiting = [(f"{slug[:1]}:\\", slug[1:].lstrip("-")) if os.name == "nt" else ("/", slug)] if slug else []
+    for _ in range(400):  # so many directories are looked into
+        folder, rest = waiting.pop() if waiting else ("", "")
+        if not rest:
+            return folder or slug
+        names: list[str] = []
+        with suppress(OSError):
+            names = os.listdir(folder)
+        # A hidden directory's dot is a dash of its own behind that of the slash.
+        slugs = ((os.path.join(folder, name), re.sub(r"[^A-Za-z0-9]", "-", name)) for name in names)
+        fitting = [(-len(own), path) for path, own in slugs if f"{rest}-".startswith(f"{own}-") and os.path.isdir(path)]
+        waiting += ((path, rest[1 - size :]) for size, path in sorted(fitting, reverse=True))
+    return slug
 
 
 def _remark(record: Data, ours: Data) -> Iterator[Item]:
@@ -362,7 +342,7 @@ def _remark(record: Data, ours: Data) -> Iterator[Item]:
             mode=text_of(meta.get("mode")), context_used=ours.get("used"), context_window=ours.get("window"),
         )  # fmt: skip
         for rank, title in ((2, text_of(meta.get("name"))), (3, text_of(beside.get("title")))):
-            if one_line(title).lower() not in _UNTITLED:
+            if one_line(title).lower() not in ("", "new agent", "untitled", "new chat"):
                 yield Title(title, rank)
         yield Skip("store")
     elif "remark" in ours:
@@ -416,7 +396,7 @@ def _part(record: Data, part: Any, model: str, time: float | None) -> Iterator[I
             yield Say(said, bare if hidden else text, model=model, time=time)
         if hidden:
             yield Say(Kind.THINKING, model=model, time=time, flags=Flag.WITHHELD)
-    elif kind in _USES:
+    elif kind in ("tool-call", "tool_use"):
         asked = next((given[key] for key in ("args", "input") if given.get(key) is not None), None)
         answer = answer_of(given["result"]) if "result" in given else None
         yield call_of(given.get("toolName", given.get("name")), _id_of(given), asked, answer, model)

@@ -22,18 +22,16 @@ from schemas.message import Part
 from schemas.protobuf import Fields, decode
 from schemas.provider import Head
 from schemas.providers.kit.blocks import image_part
+from schemas.providers.kit.words import Data
 from schemas.records import read_document, read_record
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-Data = dict[str, Any]
 OURS = "turnlog"
 """The key under which a record has what the store says of a message; alone, it is a remark of the store's own."""
 _ROOT, _SECRET = "latestRootBlobId", "blobEncryptionKey"
-_TABLES = {"blobs": {"id", "data"}, "meta": {"key", "value"}}
-_HASH = re.compile(r"[0-9a-fA-F]{64}")
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE id = ? AND typeof(data) IN ('blob', 'text')"
 _ALL = "SELECT id, CAST(data AS BLOB) FROM blobs WHERE typeof(data) IN ('blob', 'text') ORDER BY rowid LIMIT 200000"
 _TOOLS = {
@@ -46,11 +44,12 @@ _USE_ID = 57
 
 def is_store(head: Head) -> bool:
     """Return whether a database has a store's tables, and blobs by their hashes or Cursor's row in meta."""
-    if not all(columns <= head.tables.get(name, frozenset()) for name, columns in _TABLES.items()):
+    columns = {"blobs": {"id", "data"}, "meta": {"key", "value"}}
+    if not all(names <= head.tables.get(table, frozenset()) for table, names in columns.items()):
         return False
     blob, row = (dict_of(head.rows.get(name)) for name in ("blobs", "meta"))
-    known = {"agentId", _ROOT, _SECRET}
-    return bool(_HASH.fullmatch(text_of(blob.get("id")))) or not known.isdisjoint(_decode_row(row.get("value")))
+    hashed = re.fullmatch("[0-9a-fA-F]{64}", text_of(blob.get("id")))
+    return bool(hashed) or not {"agentId", _ROOT, _SECRET}.isdisjoint(_decode_row(row.get("value")))
 
 
 def _decode_row(value: object) -> Data:
@@ -62,12 +61,10 @@ def _decode_row(value: object) -> Data:
         return read_record(raw)
 
 
-_Blob = tuple[str, bytes | None]
-"""A blob's id and its bytes; none where it is missing."""
-
-
-def _blob(database: sqlite3.Connection, value: bytes) -> _Blob:
-    """The blob a field names or holds: 32 bytes are an id, unless no blob has it and they are JSON."""
+def _blob(database: sqlite3.Connection, value: bytes) -> tuple[str, bytes | None]:
+    """The id and the bytes (None where they are missing) of the blob that a field names or holds: 32 bytes are an id,
+    unless no blob has it and they are JSON.
+    """
     name = value.hex()
     data = _named(database, name) if len(value) == 32 else value
     return name[:64], value if data is None and read_document(value) is not None else data
@@ -103,7 +100,7 @@ def read_store(database: sqlite3.Connection, beside: Data) -> Iterator[Data]:
     yield from _with_turns(list(_records(found)), turns)
 
 
-def _records(found: Iterable[_Blob]) -> Iterator[Data]:
+def _records(found: Iterable[tuple[str, bytes | None]]) -> Iterator[Data]:
     """Messages as records; one remark in place of all in a row that are missing."""
     for missing, blobs in groupby(found, lambda blob: blob[1] is None):
         if missing:
@@ -252,10 +249,7 @@ _CONTEXT = """user_info user_rules always_applied_workspace_rules agent_requesta
     terminal_files_information mcp_file_system mcp_file_system_servers mcp_instructions mcp_meta_tool_servers
     mcp_meta_tools dynamic_tools available_subagent_models available_subagent_types hooks_context context
     external_links""".split()  # noqa: SIM905
-_BESIDE = ("timestamp", "image_files", "external_links")
-"""What comes with a prompt and says nothing about whether the rest is one."""
 _OPEN = re.compile(rf"<({'|'.join(('user_query', 'timestamp', 'image_files', *_CONTEXT))})(?:\s[^<>]{{0,300}})?>")
-_LISTED = re.compile(r"^[ \t]*(?:\d+\.|[-*])[ \t]+(\S.*)$", re.MULTILINE)
 _INJECTED = (
     ("Perform any necessary follow-up actions in response to the subagent completion above.", "subagent finished"),
     ("Briefly inform the user about the task result and perform any follow-up actions", "task finished"),
@@ -278,7 +272,8 @@ def split(texts: Iterable[str]) -> Split:
     asked = any(tag == "user_query" for tags in found for tag, _, _ in tags)
     context, images, typed, time = list[tuple[str, str]](), list[Part](), list[str](), None
     for tags in found:
-        first = next((n for n, (tag, _, _) in enumerate(tags) if tag not in _BESIDE), len(tags))
+        beside = ("timestamp", "image_files", "external_links")  # they tell nothing of the rest
+        first = next((n for n, (tag, _, _) in enumerate(tags) if tag not in beside), len(tags))
         if not asked and first < len(tags) and not tags[first][0]:  # tags within are what somebody wrote about
             tags[first:] = [("user_query", "", "".join(outer for _, outer, _ in tags[first:]))]
         for tag, outer, inner in tags:
@@ -288,7 +283,7 @@ def split(texts: Iterable[str]) -> Split:
                     context.append((words, label))
                 elif words:
                     typed.append(words)
-            elif tag == "image_files" and (paths := _LISTED.findall(inner)):
+            elif tag == "image_files" and (paths := re.findall(r"(?m)^[ \t]*(?:\d+\.|[-*])[ \t]+(\S.*)$", inner)):
                 images += [image_part("", None, path.strip()) for path in paths]
             elif tag == "timestamp" and time is None and (time := sent_at(inner)) is not None:
                 continue
@@ -341,8 +336,6 @@ def sent_at(text: str) -> float | None:
 
 
 _SIGN = re.compile(rb"^\[(?:Thinking|Tool call|Tool result)\](?:[ \t\r]|$)", re.MULTILINE)
-_QUERY = re.compile(rb"^<(?:user_query|user_info|timestamp)>", re.MULTILINE)
-_ROLES = frozenset({b"user:", b"assistant:", b"A:"})
 # Within an open `<user_query>` a person may quote what looks like a role.
 _BLOCK = re.compile(
     r"<user_query>[^<]*(?:<(?!/?user_query>)[^<]*)*</user_query>|^(user|assistant|A):[ \t]*$", re.MULTILINE
@@ -358,12 +351,13 @@ def is_text(data: bytes) -> bool:
     """
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()
-    return first in _ROLES and bool(_SIGN.search(data) or (first == b"user:" and _QUERY.search(data)))
+    marked = _SIGN.search(data) or (first == b"user:" and re.search(rb"(?m)^<user_(?:query|info)>|^<timestamp>", data))
+    return bool(marked) and first in (b"user:", b"assistant:", b"A:")
 
 
-def text_records(data: bytes) -> Iterator[dict[str, Any]]:
+def text_records(data: bytes) -> Iterator[Data]:
     """The blocks of a text."""
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").lstrip().replace("\r\n", "\n")
     roles = [match for match in _BLOCK.finditer(text) if match[1]]
     for match, end in zip(roles, [*(match.start() for match in roles[1:]), len(text)], strict=True):
         body = text[match.end() : end].strip("\n")
@@ -373,39 +367,35 @@ def text_records(data: bytes) -> Iterator[dict[str, Any]]:
             yield {"role": "assistant", "message": {"content": _parts(body)}}
 
 
-def _parts(body: str) -> list[dict[str, Any]]:
+def _parts(body: str) -> list[Data]:
     """Return the agent's texts, thoughts and tool uses, in order; a result stands with its use if the block has it."""
-    found, position = list[dict[str, Any]](), 0
-    waiting: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
-    for match in (*_MARKED.finditer(body), None):
-        if (text := body[position : match.start() if match else None]).strip():
-            found.append({"type": "text", "text": text.strip("\n")})
-        if match is None:
-            break
-        position, name, text = match.end(), (match[2] or "").strip(), dedent(match[3]).strip("\n")
-        if match[1] == "Thinking":
+    found, waiting = list[Data](), defaultdict[str, deque[Data]](deque)
+    pieces = ["", "", "", *_MARKED.split(body)]
+    for kind, title, below, after in zip(*(pieces[at::4] for at in range(4)), strict=True):
+        name, text = (title or "").strip(), dedent(below).strip("\n")
+        if kind == "Thinking":
             found.append({"type": "thinking", "thinking": "\n".join(filter(None, [name, text]))})
-        elif match[1] == "Tool call":
+        elif kind == "Tool call":
             found.append({"type": "tool_use", "name": name, "input": _input(text)})
             waiting[name].append(found[-1])
         elif text and waiting[name]:  # most say only that there was a result
             waiting[name].popleft()["result"] = text
         elif text:
             found.append({"type": "tool_result", "content": text})
+        if after.strip():
+            found.append({"type": "text", "text": after.strip("\n")})
     return found
 
 
 def _input(body: str) -> object:
-    """A tool's input: JSON, a text as of a patch, or keys with their values."""
-    if given := read_record(body.encode("utf-8", "surrogatepass")):
-        return given
-    if not _KEY.match(body.partition("\n")[0]):
-        return body or {}
+    """A tool's input: keys with their values, or a text as it is, of JSON or of a patch."""
     values, key = dict[str, str](), ""
     for line in body.split("\n"):
         if (match := _KEY.match(line)) and match[1] not in values:
             key = match[1]
             values[key] = match[2]
-        else:
+        elif values:
             values[key] = f"{values[key]}\n{line}"
+        else:
+            return body
     return values

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import as_json
-from schemas.message import Kind, Lack, Tool, ToolStatus
+from schemas.message import Kind, Lack, Tool
 from schemas.provider import Format
 from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of, seconds_of
 from schemas.providers.kit.bases import Data, Stream
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from schemas.diffs import FileDiff
     from schemas.session import Session
 
-_NOTES = frozenset({"interaction_query", "connection", "retry"})
 _NAMES = {
     "shell": "Shell", "read": "Read", "write": "Write", "edit": "Edit", "delete": "Delete", "ls": "LS", "glob": "Glob",
     "grep": "Grep", "updateTodos": "TodoWrite", "task": "Task",
@@ -119,7 +118,6 @@ class CursorStream(Tools, Stream):
         return text_of(record.get("session_id"))
 
     def time(self, record: Data) -> float | None:
-        """Return the time at which a line was printed, which some lines have."""
         return when(record.get("timestamp_ms"))
 
     def setting(self, record: Data) -> Fact:
@@ -152,7 +150,7 @@ class CursorStream(Tools, Stream):
                 yield Skip("system init")
             case "result":
                 yield from _result(record)
-            case _ if kind in _NOTES:
+            case "interaction_query" | "connection" | "retry":
                 facts = {k: v for k, v in record.items() if k not in ("type", "session_id", "timestamp_ms")}
                 yield Say(Kind.NOTE, as_json(facts) if facts else "", label=kind.replace("_", " "))
             case _:
@@ -192,10 +190,7 @@ def _call(record: Data, *, over: bool) -> Call:
     if isinstance(said, dict) and said and STATES.keys().isdisjoint(said):  # a failure of another name, or no tag
         inner = next(iter(said.values()))
         said = {"error": inner} if len(said) == 1 and isinstance(inner, dict) else {"success": said}
-    answer = answer_of(said) if over else None
-    if answer is not None and asked.get("isBackground") is True and (answer.status, answer.exit_code) == ("ok", None):
-        answer.status = ToolStatus.BACKGROUND
-    return call_of(name, text_of(record.get("call_id")), given, answer)
+    return call_of(name, text_of(record.get("call_id")), given, answer_of(said) if over else None)
 
 
 STREAM = CursorStream()

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from schemas.clean import as_json, one_line
-from schemas.diffs import FileDiff, from_unified
+from schemas.diffs import FileDiff, changes_asked, from_unified, path_asked
 from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
@@ -52,13 +52,10 @@ PUBLISHED = Published(
     ),
     seller="cursor",
 )
-_SPAWNS = frozenset({"Task", "Subagent", "task", "task_v2"})
-"""Tools that start a subagent."""
 _WORKSPACE = re.compile(r"^</?workspace_result(?:\s[^<>\n]{0,4200})?>[ \t]*\n?", re.MULTILINE)
 _SHELL = re.compile(
     r"\AExit code: (-?\d{1,10})\n\nCommand output:\n\n```\n(.*)\n```\n\nCommand completed in (\d{1,12}) ms\.", re.DOTALL
 )
-_SAYS = ("content", "error", "message", "reason")
 STATES = {
     "success": ToolStatus.OK, "failure": ToolStatus.ERROR, "error": ToolStatus.ERROR, "timeout": ToolStatus.ERROR,
     "rejected": ToolStatus.DENIED,
@@ -72,7 +69,7 @@ class Call(Use):
 def call_of(name: object, use_id: str, given: object, answer: Answer | None = None, model: str = "") -> Call:
     """A tool use, its input given as an object or a text."""
     tool, asked = one_line(text_of(name)).removeprefix("functions."), arguments_of(given)
-    task = task_in(asked) if tool in _SPAWNS else None
+    task = task_in(asked) if tool in ("Task", "Subagent", "task", "task_v2") else None
     return Call(
         name=tool, use_id=use_id, input=asked, task=task, answer=answer, model=model,
         flags=Flag.SUBAGENT if task else NO_FLAGS,
@@ -87,15 +84,13 @@ class Tools(Agent):
 
     def diffs(self, tool: Tool, answer: Answer | None) -> list[FileDiff]:
         """Return the changes of a tool, from the difference that Cursor recorded, else from its input."""
+        if tool.type != "write" or tool.status not in (ToolStatus.OK, ToolStatus.PENDING):
+            return []
         known, asked = dict_of(answer.details if answer is not None else None), tool.input
-        path = next(filter(None, map(text_of, (asked.get("path"), asked.get("file_path"), known.get("path")))), "")
         patch = next((text for text in map(text_of, (known.get("diff"), asked.get("patch"))) if "@@ -" in text), "")
-        if tool.status in (ToolStatus.OK, ToolStatus.PENDING) and tool.type == "write":
-            if patch:
-                return [from_unified(path, patch)]
-            if path and tool.name in ("Delete", "delete_file", "delete"):
-                return [FileDiff(path, "delete")]
-        return super().diffs(tool, answer)
+        if patch:
+            return [from_unified(path_asked(asked) or text_of(known.get("path")), patch)]
+        return changes_asked(asked, tool.name)
 
 
 def answer_of(said: object, beside: object = None, *, use_id: str = "", failed: bool = False) -> Answer:
@@ -146,8 +141,8 @@ def _take(answer: Answer, value: object) -> None:
         elif printed or "exitCode" in body or body.get("diffString") or not body:
             answer.text = "\n".join(text.rstrip("\n") for text in printed)
         else:
-            words = (text for key in _SAYS if state and (text := text_of(body.get(key))))
-            answer.text = next(words, "") or as_json(body, indent=True)
+            keys = ("content", "error", "message", "reason") if state else ()
+            answer.text = next(filter(None, (text_of(body.get(key)) for key in keys)), "") or as_json(body, indent=True)
     elif isinstance(value, list):
         answer.images = [picture(part) for part in value if is_image(part)]
         answer.text = "\n".join(map(_text_in, (part for part in value if not is_image(part))))

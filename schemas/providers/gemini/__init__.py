@@ -18,7 +18,7 @@ from schemas.message import Kind, Tool
 from schemas.provider import Environment, Format, Head, Location, Problem, Reading, Retention, SessionFile
 from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
-from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed
 from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.running import Running
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
     from schemas.records import Record
     from schemas.session import Session
 
-TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
 _SESSION = re.compile(r"(session-.*?(?:-([0-9A-Za-z]{8}))?)\.(jsonl?)")
-_HASH = re.compile(r"[0-9a-f]{64}")
-_MOST_LEFT_OVER = 1 << 20
-"""Bytes of context that a resume leaves in a file of its own, at most."""
-_LONGEST, _MOST_FOLDERS = 8192, 5000
-_SAVED = re.compile(r"checkpoint-(.+)\.json")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_MOST_FILES = 5000
+_LONGEST, _MOST_ENTRIES = 8192, 5000
 _COUNTS = ("input", "output", "cached", "thoughts", "tool")
-_MASKED = "<tool_output_masked>"
-"""What a result begins with that the CLI took out of the model's context."""
-_ACKNOWLEDGEMENTS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
+_ACKNOWLEDGEMENT = re.compile(r"\s*Got it\. Thanks for the (?:additional )?context!\s*")
 """What the program lets the model say to the context, or to a summary."""
 _NOTICES = {"info": (Kind.NOTE, ""), "warning": (Kind.NOTE, "Warning"), "error": (Kind.ERROR, "Error")}
 
@@ -92,14 +83,14 @@ class Log(History):
         self._named: dict[str, _Message] = {}
         self._list: dict[str, _Message] = {}
         """The CLI's own list, in its order."""
-        self._at: _Message | None = None
+        self._at = _Message(0)
         """The message of the item being read."""
         self._name = ""
         """What the record calls it."""
         self._is_listed = self._has_news = False
         """Whether a checkpoint lists it; whether anything was new in what was read of it."""
         self._before = 0
-        """How many messages there were before the checkpoint."""
+        """How many messages there were before the record."""
         self._parts: dict[int, int] = {}
         """By the hash of a message and its part: the hash of a text, or whether a tool use has its result."""
         self._known: dict[int, _Message] = {}
@@ -110,19 +101,14 @@ class Log(History):
 
     def enter(self, record: Record, time: float | None) -> bool:
         """Note whose the record is, and take messages back."""
-        value = record[3]
+        value, self._before = record[3], len(self._all)
         self.branched = self._is_listed = self._has_news = False
-        self._at = None
         if isinstance(target := value.get("$rewindTo"), str):
             self._rewind(target)
-        elif isinstance(name := value.get("id"), str):
-            self._name = name
-            self._at = self._list[name] = self._message(name)
         elif (meta := meta_of(value)) is None:
-            self._name = f"@{record[0]}"
-            self._at = self._message(self._name)
+            self._name = text_of(value.get("id")) or f"@{record[0]}"
+            self._at = self._list[self._name] = self._message(self._name)
         elif isinstance(meta.get("messages"), list):
-            self._before = len(self._all)
             names = (text_of(message.get("id")) for message in messages_of(meta))
             self._list = {name: self._message(name) for name in names if name}
         return True
@@ -163,7 +149,7 @@ class Log(History):
             self.branched = any(opener in message.rows for message in gone)
 
     def own(self, row: int, kind: int) -> None:
-        if self._at is not None and row not in self._at.rows:
+        if row not in self._at.rows:
             self._at.rows.append(row)
 
     def settle(self) -> Iterator[tuple[int, bool]]:
@@ -178,9 +164,9 @@ class Log(History):
                     self._has_news = True
                     yield record, number, news
             case Spent():
-                at, is_listed = self._at, self._is_listed
-                if at is not None and (at.usage is None if is_listed else self._has_news or at.usage != item.usage):
-                    at.usage = item.usage
+                known = self._at.usage
+                if known is None if self._is_listed else self._has_news or known != item.usage:
+                    self._at.usage = item.usage
                     yield record, number, item
             case Reply():
                 use_id = item.use_id or next(iter(self._waiting), "")
@@ -188,55 +174,43 @@ class Log(History):
                     self._parts[part] = True
                     yield record, number, _answer_in(item, use_id)
             case Held():  # the items behind it belong to that message, one of those that are listed
-                self._at = self._message(item.id) if item.id else None
-                self._name, self._is_listed, self._has_news = item.id, True, False
+                self._name, self._is_listed, self._has_news = item.id or f"@{record[0]}:{number}", item.id != "", False
+                self._at = self._message(self._name)
 
     def _text(self, item: Said) -> Said | None:
         """Return an item that brings something which was not there before; else None."""
-        at = self._at
-        if at is None:
-            return item
+        at, is_listed = self._at, self._is_listed
         part, text = hash((at.place, item.id.removeprefix(self._name))), hash(item.text)
         known = self._parts.get(part)
         # What is written again goes with the figures that come with it; after that it is nothing new.
-        if known is not None and (self._is_listed or (known == text and at.usage is not None)):
+        if known is not None and (is_listed or (known == text and at.usage is not None)):
             return None
-        mark = _mark(item.kind, item.text)
-        again = [] if self._is_listed else [_mark(Kind.PROMPT, prompt) for prompt in item.again]
-        if self._is_listed and at.place < self._before:
+        mark, again = _mark(item.kind, item.text), [_mark(Kind.PROMPT, prompt) for prompt in item.again]
+        if is_listed and at.place < self._before:
             item.time = None  # what only a checkpoint tells of a message stands where that does
-        elif self._is_listed and not at.rows and self._find(mark) is not None:
-            self._is_now(mark)
-            return None
-        elif again and all(map(self._find, again)):
-            self._is_now(again[-1])
+        elif self._is_known(*(again if not is_listed else [] if at.rows else [mark])):
             return None
         self._parts[part], self._known[mark] = text, at
         return item
 
-    def _find(self, mark: int) -> _Message | None:
-        """The message that said the same before this record, and was not taken back."""
-        message = self._known.get(mark)
-        if message is None or message.rewound or (self._is_listed and message.place >= self._before):
-            return None
-        return message
-
-    def _is_now(self, mark: int) -> None:
-        """Let the message of the record be one that is known under another id."""
-        self._at = self._named[self._name] = self._list[self._name] = self._known[mark]
+    def _is_known(self, *marks: int) -> bool:
+        """Return whether all of this was said before the record, and not taken back: its message is that one now."""
+        known = (self._known.get(mark) for mark in marks)
+        found = [one for one in known if one is not None and not one.rewound and one.place < self._before]
+        if is_known := len(marks) == len(found) > 0:
+            self._at = self._named[self._name] = self._list[self._name] = found[-1]
+        return is_known
 
     def _call(self, item: Call) -> Call | Answer | None:
         """Return the new part of a tool use: itself, its result, or None."""
         at, answer, mark = self._at, item.answer, hash(item.use_id)
-        if self._is_listed and at is not None:
+        if self._is_listed and (at.rows or not self._is_known(mark)):
             kinds = self.session.messages.kind
-            if not at.rows and self._find(mark) is not None:
-                self._is_now(mark)
-            elif not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
+            if not item.call.get("id") and any(kinds[row] == Kind.TOOL for row in at.rows):
                 return None  # one of those that are known, but nothing tells which
-            elif at.place < self._before:
+            if at.place < self._before:
                 item.time = None
-        part = hash((self._name if self._at is None else self._at.place, item.use_id))
+        part = hash((self._at.place, item.use_id))
         has_result = self._parts.get(part)
         if has_result or (has_result is not None and answer is None):
             return None
@@ -247,8 +221,7 @@ class Log(History):
             self._waiting.pop(item.use_id, None)
         if has_result is not None:
             return answer
-        if self._at is not None:
-            self._known[mark] = self._at
+        self._known[mark] = self._at
         return item
 
 
@@ -257,7 +230,7 @@ def _mark(kind: Kind, text: str) -> int:
     return hash((int(kind), " ".join(text[:1000].split()) if kind is Kind.THINKING else text))
 
 
-class Gemini(google.Google):
+class Gemini(google.Tools, Lines):
     """One file a session; subagents in files of their own."""
 
     id = "gemini"
@@ -298,6 +271,9 @@ class Gemini(google.Google):
         slug="gemini-session",
     )  # fmt: skip
     history = Log
+    copies = False  # a record that is written again may bring back what was taken back
+    marks = (b'"sessionId"', b'"gemini"', b'"$set"', b'"$rewindTo"', b'"parts"')
+    uuids = True
     resume = ("gemini", "--resume")
     running = Running(headless=r" (?:-p|--prompt)(?: |$)", late=True, draws=True)
 
@@ -318,13 +294,12 @@ class Gemini(google.Google):
         for path, stat in matching(location.path, "*/chats/session-*", problems):
             if match := _SESSION.fullmatch(os.path.basename(path)):
                 project = os.path.basename(os.path.dirname(os.path.dirname(path)))
-                rank = match[3] == "jsonl", not _HASH.fullmatch(project), stat.st_mtime_ns
+                rank = match[3] == "jsonl", not re.fullmatch(r"[0-9a-f]{64}", project), stat.st_mtime_ns
                 file = SessionFile(self.id, path, match[2] or match[1], stat.st_size, stat.st_mtime_ns)
                 best[match[1]] = max(best.get(match[1], (rank, file)), (rank, file))
-        largest: dict[str, int] = {}
-        for _, file in best.values():
-            largest[file.id] = max(file.size, largest.get(file.id, 0))
-        yield from (file for _, file in best.values() if file.size == largest[file.id] or not _is_left_over(file))
+        found = [file for _, file in best.values()]
+        largest = {file.id: file.size for file in sorted(found, key=lambda file: file.size)}
+        yield from (file for file in found if file.size == largest[file.id] or not _is_left_over(file))
 
     def told(self, head: Head) -> bool:
         """Return whether a file is a session in either form, a saved chat or a prompt log."""
@@ -348,11 +323,10 @@ class Gemini(google.Google):
                 store.close()
                 make = partial(self._of, path, document)
                 return DocumentReading(path, make, records_of, lambda value: bool(records_of(value)))
-        reader = self.reader(path)
-        reading = LinesReading(store, reader, start)
+        reading = LinesReading(store, self.reader(path), start)
         if start and is_header(header):
             # So that a big file's end has its name, its id and its project too.
-            reader.feed([(0, len(first), 1, header)])
+            reading.parser.feed([(0, len(first), 1, header)])
         return reading
 
     def reader(self, path: Path, name: str = "") -> Reader:
@@ -373,20 +347,19 @@ class Gemini(google.Google):
             reader.session.lacks = frozenset({Lack.TOKENS, Lack.THINKING, Lack.RESULTS})
         elif saved(document):
             reader.session.lacks = frozenset({Lack.TIMES, Lack.TOKENS})
-            if match := _SAVED.fullmatch(path.name):
+            if match := re.fullmatch(r"checkpoint-(.+)\.json", path.name):
                 reader.facts.learn(Fact(tag=unquote(match[1])))
                 reader.facts.title(Title(unquote(match[1]), rank=-1))
         return reader
 
     def stamps(self, session: Session) -> object:
-        """Return the states of the folders of subagents, which show a change."""
         return [(str(folder), state_of(folder)) for folder in _folders(session)]
 
     def beside(self, session: Session) -> Iterable[Item]:
         """The files of subagents: `chats/<session id>/<subagent id>.jsonl` (formats note 1.4)."""
         found: dict[str, Path] = {}
         for folder in _folders(session):
-            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_FILES):
+            for name, _ in islice(matching(folder, "*.json*", [], is_root=False), _MOST_ENTRIES):
                 if (path := Path(name)).suffix in (".json", ".jsonl") and path != session.path.absolute():
                     found[path.stem] = path  # the log comes after the document
         for name, path in found.items():
@@ -395,12 +368,9 @@ class Gemini(google.Google):
     def type(self, record: Data) -> str:
         if "$rewindTo" in record:
             return "$rewindTo"
-        if not isinstance(record.get("id"), str) and meta_of(record) is not None:
+        if meta_of(record) is not None:
             return "$set" if "$set" in record else "header"
-        kind = text_of(record.get("type")) or "(no type)"
-        if content_of(record.get("content")).responses:
-            return "tool response"
-        return "message with nothing new" if kind in TYPES else kind
+        return "tool response" if content_of(record.get("content")).responses else "message with nothing new"
 
     def time(self, record: Data) -> float | None:
         """Return the time at which a message was written, or the session begun or changed."""
@@ -417,9 +387,7 @@ class Gemini(google.Google):
         """Read the items of a record, in the CLI's order of classification (note 1.3)."""
         if isinstance(record.get("$rewindTo"), str):
             return ()
-        if isinstance(record.get("id"), str) or (meta := meta_of(record)) is None:
-            return _read_message(record)
-        return _read_meta(meta)
+        return _read_message(record) if (meta := meta_of(record)) is None else _read_meta(meta)
 
     def tool(self, use: Use, answer: Answer | None, path: Path) -> tuple[Tool, Data]:
         """A tool use, and what the CLI's screen showed where the model got less."""
@@ -429,7 +397,7 @@ class Gemini(google.Google):
         answer = answer or google.answer_of("", use.name, None, call.get("resultDisplay"), call.get("status"))
         tool, facts = super().tool(use, answer, path)
         tool.use_id = clean(text_of(call.get("id")))
-        tool.spilled = tool.text.startswith(_MASKED)
+        tool.spilled = tool.text.startswith("<tool_output_masked>")  # which the CLI took out of the model's context
         if about := one_line(text_of(call.get("description")), 300):
             # The program makes it of the input, or takes the words that describe the tool to the model.
             if tool.type in ("generic", "unknown"):
@@ -444,30 +412,29 @@ class Gemini(google.Google):
 
 def _folders(session: Session) -> list[Path]:
     """Return the folders of subagents: below the chats, by the session's id. A subagent's own lie beside its folder."""
-    name, folder = _UNSAFE.sub("_", session.id), session.path.absolute().parent
+    name, folder = re.sub(r"[^A-Za-z0-9_-]", "_", session.id), session.path.absolute().parent
     return [base / name for base in (folder, folder.parent) if name and (base == folder or base.name == "chats")]
 
 
 def _is_left_over(file: SessionFile) -> bool:
     """Return whether a log holds a header and context, and no message: all its records update something else."""
-    return file.size <= _MOST_LEFT_OVER and all(
+    return file.size <= 1 << 20 and all(
         ("sessionId" in one and "messages" not in one) or "$set" in one
         for one in map(read_record, bytes_in(file.path).splitlines())
     )
 
 
-def project_root(path: Path) -> str | None:
+def project_root(path: Path) -> str:
     """The project's directory: by the `.project_root` beside the session, else by the folder's name, a slug in
-    projects.json or a known directory's hash. None where nobody tells.
+    projects.json or a known directory's hash. Empty where nobody tells.
     """
     parents = list(path.absolute().parents)
     folder = next((parent.parent for parent in parents[:2] if parent.name == "chats"), parents[0])
     if (root := _read_root(folder)) or folder.parent.name != "tmp":
-        return root or None
+        return root
     home = folder.parent.parent
     stamp = tuple(state_of(home / name) for name in ("projects.json", "trustedFolders.json", "tmp", "history"))
-    slugs, hashes = _known(home, stamp)
-    return slugs.get(folder.name) or hashes.get(folder.name)
+    return _known(home, stamp).get(folder.name, "")
 
 
 def _read_root(folder: Path) -> str:
@@ -475,16 +442,16 @@ def _read_root(folder: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """Directories by slug, and by their hash; `stamp` tells when they must be looked up again."""
+def _known(home: Path, stamp: tuple[tuple[int, int], ...]) -> dict[str, str]:
+    """Directories by their slugs and their hashes; `stamp` tells when they must be looked up again."""
     from hashlib import sha256  # brings OpenSSL, for which most sessions need not wait
 
     listed = dict_of(object_in(home / "projects.json").get("projects"))
-    slugs = {text_of(slug): clean(path) for path, slug in listed.items()}
-    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_FOLDERS])
+    folders = (entry.path for base in ("tmp", "history") for entry in entries_of(home / base, [])[:_MOST_ENTRIES])
     roots = filter(None, (_read_root(Path(folder)) for folder in folders))
     known = (*listed, *object_in(home / "trustedFolders.json"), *roots)
-    return slugs, {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+    hashes = {sha256(path.encode("utf-8", "surrogatepass")).hexdigest(): clean(path) for path in known}
+    return hashes | {text_of(slug): clean(path) for path, slug in listed.items()}
 
 
 def is_header(value: Any) -> bool:
@@ -511,7 +478,9 @@ def is_log(value: Any) -> bool:
 
 
 def meta_of(record: Data) -> Data | None:
-    """Return the part of a record about the session: a header, or a change of one."""
+    """Return the part of a record about the session: a header, or a change of one; None for a message."""
+    if isinstance(record.get("id"), str):
+        return None
     if isinstance(changed := record.get("$set"), dict):
         return changed
     return record if is_header(record) else None
@@ -524,17 +493,10 @@ def records_of(value: Any) -> list[Data]:
             {"id": f"m{number}", "type": "user" if one.get("role") == "user" else "gemini", "content": one.get("parts")}
             for number, one in enumerate(contents)
         ]
-    if is_log(value):
+    if is_log(value):  # whose own numbers begin anew with every session
         return [
-            {
-                # The prompt log's own numbers begin anew with every session.
-                "id": f"{item.get('sessionId')}.{item.get('messageId')}.{number}",
-                "timestamp": item.get("timestamp"),
-                "type": kind if (kind := text_of(item.get("type"))) in TYPES else "user",
-                "content": item.get("message"),
-                "sessionId": item.get("sessionId"),
-            }
-            for number, item in enumerate(map(dict_of, value))
+            {**one, "type": "user", "id": f"{one['sessionId']}.{one['messageId']}.{number}", "content": one["message"]}
+            for number, one in enumerate(value)
         ]
     if not is_header(value):
         return []
@@ -614,8 +576,7 @@ def _read_notice(value: Data, kind: str, text: str) -> Iterator[Said]:
     if what is Kind.NOTE and "\n" not in line:
         label = one_line(f"{label}: {line}" if label else line, 300)
         text = "" if len(line) < 200 else text
-    if kind == "info" and line == "Request cancelled.":
-        what = Kind.INTERRUPT
+    what = Kind.INTERRUPT if kind == "info" and line == "Request cancelled." else what
     yield Said(what, text, label, id=text_of(value.get("id")))
 
 
@@ -655,7 +616,7 @@ def _read_answer(value: Data, content: object) -> list[Any]:
         items.append(Said(Kind.THINKING, "\n\n".join(texts), "", model, of, time=begun))
     if ((text := said.text) and not text.isspace()) or said.media:
         items.append(Said(Kind.TEXT, text, "", model, name, images=said.media))
-        if not isinstance(content, str) and not tokens and text.strip() in _ACKNOWLEDGEMENTS:
+        if not isinstance(content, str) and not tokens and _ACKNOWLEDGEMENT.fullmatch(text):
             items[-1].kind, items[-1].label = Kind.CONTEXT, "Said by the program for the model"
     if said.calls or value.get("toolCalls"):
         calls = [call for call in list_of(value.get("toolCalls")) if isinstance(call, dict)]

@@ -110,13 +110,16 @@ class GeminiStream(Stream, Tools):
                     word = "cancelled"
                 yield replace(answer_of(text_of(record.get("tool_id")), "", None, output, word), details=Told(error))
             case "error":
-                failed, text = record.get("severity") == "error", _error_text(record)
-                label = "Error" if failed else (text_of(record.get("severity")) or "Note").capitalize()
+                failed, text = record.get("severity") == "error", text_of(record.get("message"))
+                label = (text_of(record.get("severity")) or "note").capitalize()
                 yield Say(Kind.ERROR if failed else Kind.NOTE, text, label)
             case "result":
                 yield from _read_end(record)
-            case "" if "response" in record or "stats" in record:
-                yield from _read_whole(record)
+            case "" if "response" in record or "stats" in record:  # all of it in one object
+                yield Fact(model=next(iter(dict_of(dict_of(record.get("stats")).get("models"))), ""))
+                if (text := text_of(record.get("response"))) or not record.get("error"):
+                    yield Say(Kind.TEXT, text)
+                yield from _read_end(record)
             case _:
                 yield Say(Kind.UNKNOWN)
 
@@ -135,55 +138,33 @@ def _is_speech(record: Data) -> bool:
     return record.get("type") == "message" and record.get("role") == "assistant"
 
 
-def _error_text(value: Data) -> str:
-    """Return the message of an error."""
-    return text_of(value.get("message")) or text_of(value.get("error"))
-
-
 def _read_end(record: Data) -> Iterator[Any]:
     """A process's end: how it ended, and the tokens of all its model calls."""
     stats, error = dict_of(record.get("stats")), dict_of(record.get("error"))
-    failed = record.get("status") == "error" or bool(error)
+    failed, kind = record.get("status") == "error" or bool(error), one_line(text_of(error.get("type")), 80)
     parts = {name: _usage_of(dict_of(part)) for name, part in dict_of(stats.get("models")).items()}
     known = {name: part for name, part in parts.items() if part is not None}
     if failed:
-        label = one_line(text_of(error.get("type")), 120) or "Run failed"
-        yield Say(Kind.ERROR, _error_text(error), label)
-    else:
+        yield Say(Kind.ERROR, text_of(error.get("message")), kind or "Run failed")
+    elif "type" in record:
         calls = as_count(stats.get("tool_calls"))
         label = "Run finished" + (f", {calls} tool call{'' if calls == 1 else 's'}" if calls else "")
         lines = [f"{name}: {usage.total:,} tokens" for name, usage in known.items() if usage.total]
         yield Say(Kind.NOTE, "\n".join(lines) if len(parts) > 1 else "", label)
-    if (whole := _usage_of(stats)) is not None:
-        # By model where the parts make it up exactly, so that each can be priced as what it is.
-        if len(known) == len(parts) and total_usage(known.values()) == whole:
-            yield from (Spent(part, model=name) for name, part in known.items())
-        else:
-            yield Spent(whole, model=next(iter(known)) if len(known) == 1 else "")
-    seconds = as_count(stats.get("duration_ms")) or 0  # 0 after a fatal error
-    how = one_line(text_of(error.get("type")), 80) or ("error" if failed else "success")
-    yield Turn(begins=False, seconds=seconds / 1000 if seconds else None, failed=failed, how=how)
-
-
-def _read_whole(record: Data) -> Iterator[Any]:
-    """All of it in one object: an answer, how it ended, and counts as Gemini keeps them on disk."""
-    models, error = dict_of(dict_of(record.get("stats")).get("models")), dict_of(record.get("error"))
-    yield Fact(model=next(iter(models), ""))
-    if (text := text_of(record.get("response"))) or not error:
-        yield Say(Kind.TEXT, text)
-    if error:
-        yield Say(Kind.ERROR, _error_text(error), "Error")
-    for name, model in models.items():
-        tokens = dict_of(dict_of(model).get("tokens"))
-        usage = normalised(*map(tokens.get, ("prompt", "candidates", "cached", "thoughts", "tool")))
-        if usage is not None:
-            yield Spent(usage, model=name)
-    how = one_line(text_of(error.get("type")), 80) or "error"
-    yield Turn(begins=False, failed=bool(error), how=how if error else "success")
+    whole, told = _usage_of(stats), total_usage(known.values())
+    # By model where the parts make it up exactly, so that each can be priced as what it is.
+    if told is not None and whole in (None, told):
+        yield from (Spent(part, model=name) for name, part in known.items())
+    elif whole is not None:
+        yield Spent(whole, model=next(iter(known)) if len(known) == 1 else "")
+    seconds = (as_count(stats.get("duration_ms")) or 0) / 1000 or None  # 0 after a fatal error
+    yield Turn(begins=False, seconds=seconds, failed=failed, how=kind or ("error" if failed else "success"))
 
 
 def _usage_of(stats: Data) -> TokenUsage | None:
     """Counts without overlap. `output_tokens` leaves out thinking and built-in tools' prompts; the total has them."""
+    if "tokens" in stats:  # as files have them
+        return normalised(*map(dict_of(stats["tokens"]).get, ("prompt", "candidates", "cached", "thoughts", "tool")))
     names = ("total_tokens", "input_tokens", "output_tokens", "cached", "input")
     total, read, output, cached, fresh = (as_count(stats.get(name)) for name in names)
     if total is None and read is None and output is None:

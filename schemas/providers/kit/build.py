@@ -47,8 +47,7 @@ def builder(
         message.label = one_line(say.label) or _MARKS.get(message.kind, "")
         place = {"cwd": known} if (known := rows.place(index)) else {}
         if not bare or message.kind is Kind.TOOL:  # whose command and directory may stand there
-            facts = {**place, **agent.facts(folded.record), **(say.extra or {})}
-            message.metadata = facts if bare else clean_value(facts)
+            message.metadata = {**place, **agent.facts(folded.record), **(say.extra or {})}
         if message.kind is Kind.UNKNOWN:
             message.label = f"Unknown {'' if say.text else 'record '}{message.label}".rstrip()
         if message.kind is Kind.TOOL:
@@ -132,7 +131,7 @@ def _parts(session: Session, message: Message, say: Say, folded: _Fold) -> list[
 
 def _add_tool(agent: Agent, session: Session, message: Message, use: Use, answer: Answer | None, uses: Uses) -> None:
     tool, facts = agent.tool(use, answer, session.path)
-    message.metadata |= clean_value(facts)
+    message.metadata |= facts
     if tool.diffs and tool.input != use.input and clean_value(use.input) != use.input:  # an agent may change it, too
         for diff in tool.diffs:
             diff.cleaned = True

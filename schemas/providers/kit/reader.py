@@ -36,11 +36,12 @@ Meaning: TypeAlias = "Callable[[Record, int, Any], bool | None]"
 """What is done for an item: True where its record holds something, False where it says again what another one did."""
 
 
-class _Meant(dict[type, Meaning]):
-    """The handlers of the kit's words; of an agent's own, asked by key, those of the words from which they derive."""
+class _Derived(dict[type, Meaning]):
+    """The handlers of the kit's words, and of an agent's own those of the words from which they derive."""
 
     def __missing__(self, kind: type) -> Meaning:
-        return next(self[base] for base in kind.__mro__ if base in self)
+        self[kind] = meaning = next(self[base] for base in kind.__mro__ if base in self)
+        return meaning
 
 
 class Reader:
@@ -92,7 +93,7 @@ class Reader:
             session.build_bare = builder(agent, self.rows, self.uses, self.items, bare=True)
         if root is None:
             self.tokens.family = lambda: (self.tokens, *(child.tokens for child in self.children.values()))
-        self._meanings = _Meant({
+        self._meanings: dict[type, Meaning] = {
             words.Say: self.talk.say,
             words.Use: self.uses.use,
             words.Piece: self.talk.piece,
@@ -107,7 +108,8 @@ class Reader:
             words.Fact: self._fact,
             words.Skip: self._skip,
             words.Child: lambda record, number, child: self._child_beside(child),
-        })  # fmt: skip
+        }  # fmt: skip
+        self._derived = _Derived(self._meanings)
 
     @property
     def session(self) -> Session:
@@ -135,7 +137,7 @@ class Reader:
         if stamps[0] is None or stamps != self._stamps:
             self._stamps = stamps
             for item in self.agent.beside(self.session):
-                self._meanings[type(item)](_NOWHERE, -1, item)
+                self._derived[type(item)](_NOWHERE, -1, item)
         if self.tokens.open:
             self._link_beside()
             paths = [child.path for child, _ in self._beside.values() if child.path is not None]
@@ -188,7 +190,7 @@ class Reader:
                 used, repeats = used or done is True, repeats or done is False
                 continue
             for place, at, known in history.sift(record, number, item):
-                done = meanings[type(known)](place, at, known)
+                done = self._derived[type(known)](place, at, known)
                 used, repeats = used or done is True, repeats or done is False
         if used or len(session.messages.kind) > first:
             return

@@ -21,7 +21,7 @@ from schemas.provider import Environment, Format, Head, Location, Problem, Sessi
 from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
 from schemas.providers.kit.agent import UUID
-from schemas.providers.kit.bases import Data, Home
+from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.history import NOBODY, Chain
 from schemas.providers.kit.published import Published
@@ -43,16 +43,10 @@ _SILENT = frozenset({
     "parent_session", "session_sources_snapshot", "turn_result", "user_text_elements", "omni_recall",
 })  # fmt: skip
 _SILENT_FAMILIES = ("goal_", "agent_", "session_artifact_", "managed_session_")
-_STEERS = ("mid_turn_user_message", "realtime_message")
-"""Said by a person without opening an exchange: while tools ran, or in a voice conversation."""
 _NOTES = {"notification": "Notification", "cron": "Scheduled task", "goal_runtime": "Goal"}
 """Subtypes of user records that the program sends, and what to call them where they have no words for people."""
 STARTERS = frozenset({"agent", "task"})
 """Tools that start a subagent: `task`, since 2026 `agent`."""
-_HELPER = re.compile(r"(?:^|#)(?:managed|compress)-")
-"""What the `prompt_id` of a call has whose answer is in no record."""
-# A hook's context is the last part of a prompt, or stands at the end of its text.
-_HOOK = re.compile(r"\s*<hook_context>\n?((?:(?!<hook_context>).)*?)\n?</hook_context>\s*\Z", re.DOTALL)
 _COUNTS = (
     "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "thoughtsTokenCount",
     "toolUsePromptTokenCount", "totalTokenCount",
@@ -64,11 +58,6 @@ _MOST_FILES, _HEAD = 5000, 64 << 10
 class Branches(Chain):
     """The tree of a session, and what was copied into it."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._places: dict[int, tuple[int, int]] = {}
-        """Where the first record of each node lies: its offset and its length."""
-
     def _place(self, record: Data) -> None:
         """Decide from the first record whose the file is, and what it is called."""
         session, agent, owner = self.session, text_of(record.get("agentId")), text_of(record.get("sessionId"))
@@ -79,7 +68,7 @@ class Branches(Chain):
             session.id = one_line(owner, 300)  # a copy under another name; Qwen Code names the file after the id
 
     def enter(self, record: Record, time: float | None) -> bool:
-        """Put a record into the tree; False for a copy of one that was read before."""
+        """Put a record into the tree."""
         value, tree, self.branched = record[3], self._tree, False
         kind, subtype = text_of(value.get("type")), text_of(value.get("subtype"))
         if tree.last == NOBODY:
@@ -87,9 +76,6 @@ class Branches(Chain):
         origin, uuid = value.get("forkedFrom"), text_of(value.get("uuid"))
         self.copied = (text_of(origin.get("sessionId")) or "(unknown)") if isinstance(origin, dict) else ""
         if node := tree.find(uuid):
-            first = self.session.stores[0].record(*self._places[node])
-            if all(first.get(key) == value.get(key) for key in {*first, *value} - {"timestamp", "parentUuid"}):
-                return False  # a line that was written twice
             self._node = node
             tree.again(node)
         elif uuid:
@@ -97,11 +83,10 @@ class Branches(Chain):
             beside = subtype.startswith(_BESIDE)
             self._node = tree.add(uuid, value.get("parentUuid", ...), metadata=metadata, beside=beside)
             self.branched = subtype == "rewind"
-            self._places[self._node] = record[0], record[1]
         return True
 
 
-class Qwen(google.Google):
+class Qwen(google.Tools, Lines):
     """One file a session; subagents in files beside it."""
 
     id = "qwen"
@@ -122,6 +107,8 @@ class Qwen(google.Google):
     )
     history = Branches
     answers = "first"
+    marks = (b'"sessionId"',)
+    uuids = True
     homes = (Home("$QWEN_RUNTIME_DIR", "QWEN_RUNTIME_DIR"), Home("$QWEN_HOME", "QWEN_HOME"), Home(".qwen"))
     files = ("projects/*/chats/*.jsonl",)
     resume = ("qwen", "--resume")
@@ -197,11 +184,11 @@ class Qwen(google.Google):
         said = content_of([part for part in parts if not isinstance(part.get("functionResponse"), dict)])
         media, bodies, hooks = said.media, list[str](), list[str]()
         for text in said.texts:
-            # Only the last block's opening can match: a long text is looked at from there and not from its start.
-            start = text.rfind("<hook_context>")
-            match = _HOOK.match(text, len(text[:start].rstrip())) if start >= 0 else None
-            bodies.append(text[: match.start()] if match else text)
-            hooks += [match[1]] if match else []
+            # A hook's context is the last part of a prompt, or stands at the end of its text.
+            body, tag, hook = text.rstrip().rpartition("<hook_context>")
+            is_hook = tag and hook.endswith("</hook_context>")
+            bodies.append(body.rstrip() if is_hook else text)
+            hooks += [hook.removesuffix("</hook_context>").strip("\n")] if is_hook else []
         # What the model got, and what to show in its place: what the person typed or saw (formats note 2.2).
         sent, shown = "".join(bodies), text_of(payload.get("displayText"))
         if subtype in _NOTES:
@@ -209,7 +196,8 @@ class Qwen(google.Google):
             body = more or (line if "\n" in line or len(line) > 200 else "")
             yield Say(Kind.NOTE, body, label=line or _NOTES[subtype], images=media)
             return
-        if subtype and subtype not in _STEERS:
+        # Without opening an exchange a person speaks while tools run, or in a voice conversation.
+        if subtype not in ("", "mid_turn_user_message", "realtime_message"):
             yield Say(Kind.UNKNOWN, label=f"user {subtype}")
             return
         yield from _replies(record)
@@ -292,16 +280,16 @@ class Qwen(google.Google):
         return Say(Kind.COMMAND, command, label=one_line(command))
 
     def _telemetry(self, event: Data) -> Iterator[Item]:
-        helper = _HELPER.search(text_of(event.get("prompt_id"))) is not None
-        if event.get("event.name") == "qwen-code.api_error":
+        name, prompt = event.get("event.name"), text_of(event.get("prompt_id"))
+        if name == "qwen-code.api_error":
             yield Say(Kind.ERROR, text_of(event.get("error_message") or event.get("error")), label="API error")
-        elif event.get("event.name") == "qwen-code.api_response" and helper:
+        # One of these prompts has its answer in no record.
+        elif name == "qwen-code.api_response" and re.search("(?:^|#)(?:managed|compress)-", prompt):
             names = ("input", "output", "cached_content", "thoughts", "tool", "total")
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)
 
     def stamps(self, session: Session) -> object:
-        """Return the state of the folder of subagents, which shows a change."""
         return state_of(_subagents_of(session.path))
 
     def beside(self, session: Session) -> Iterable[Item]:

@@ -64,14 +64,14 @@ class QwenStream(ClaudeStream):
         whole = fresh is not None and total == fresh + (figures.output or 0)
         return figures._replace(input=max(0, (fresh or 0) - (read or 0))) if whole and read else figures
 
-    def typed(self, record: Data, content: object) -> Iterator[Any]:
+    def typed(self, record: Data, content: object, kind: Kind = Kind.PROMPT) -> Iterator[Any]:
         """A notice that a task has ended stands there like a prompt."""
         text = "".join(texts_of(content))
         if text.startswith(_NOTICE) and text.rstrip().endswith("."):
             yield Say(Kind.NOTE, label=text)
             yield WOKEN
         else:
-            yield from super().typed(record, content)
+            yield from super().typed(record, content, kind)
 
     def result(self, record: Data, block: Data, *, alone: bool) -> Answer:
         """The result of a tool use: a shell's is what the model got, its exit code in the text."""
