@@ -64,3 +64,13 @@ def test_spilled_output_is_read_from_the_sessions_own_folder_only(tmp_path: Path
         assert tool.spilled and tool.text.startswith("start\n...\n\n[A preview of 29KB; the whole was saved to ")
     tool = built(tmp_path, "Bash", {}, SPILLED.format("/x/gone.txt"), {"stdout": "start\nand much more"})
     assert tool.text.startswith("start\nand much more\n\n[A preview of ")
+
+
+def test_the_size_of_a_result_is_that_of_what_is_shown_of_it(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.user("go")
+    lines.use("Read")
+    lines.result("1\tx\n\n<system-reminder>be careful</system-reminder>\n")
+    session = lines.read(tmp_path)
+    tool = session.message(1).tool
+    assert tool is not None and tool.text == "1\tx" and session.messages.chars[1] == len(tool.text)

@@ -61,7 +61,7 @@ _PROJECT = re.compile(r"-|[A-Za-z]--")
 """How a project's folder begins: its path with every other sign as a hyphen, `/home` or `C:\\` at the start."""
 _MOST_SIBLINGS = 200
 """Files that are looked into for titles: old ones only, and each for its first 64 KB."""
-_MOST_FOLDERS = 20
+_MOST_FOLDERS = 60
 _MOST_AGENTS = 5000
 _SECONDS = 2.0
 """A folder's time does not tell that a file in it has grown, so what was seen is not believed for longer than this."""
@@ -571,9 +571,7 @@ def bare_model(name: str) -> str:
 
 def model_usage(value: object) -> dict[str, TokenUsage]:
     """The figures of a `modelUsage`, by model."""
-    keys = (
-        "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens",
-    )  # fmt: skip
+    keys = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens")
     found = {name: TokenUsage(*(as_count(dict_of(v).get(k)) for k in keys)) for name, v in dict_of(value).items()}
     return {one_line(name, 100): usage for name, usage in found.items() if any(usage)}
 

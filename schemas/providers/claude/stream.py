@@ -130,8 +130,7 @@ class Run(History):
         self._complete: set[str] = set()
         self._boundary = ""
         self._woken = self._spoke = self._compacted = False
-        self._turn = 0
-        self._uuid = 0
+        self._turn = self._uuid = 0
         self._rows: dict[int, list[int]] = {}
         """The messages of each line, by the hash of its uuid, should it be retracted."""
         self._gone: list[int] = []

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemas.clean import as_json
-from schemas.message import Kind, Lack, Tool
+from schemas.message import Kind, Lack, Tool, ToolStatus
 from schemas.provider import Format
 from schemas.providers.cursor.tools import STATES, Call, Tools, answer_of, call_of, seconds_of
 from schemas.providers.kit.bases import Data, Stream
@@ -190,7 +190,10 @@ def _call(record: Data, *, over: bool) -> Call:
     if isinstance(said, dict) and said and STATES.keys().isdisjoint(said):  # a failure of another name, or no tag
         inner = next(iter(said.values()))
         said = {"error": inner} if len(said) == 1 and isinstance(inner, dict) else {"success": said}
-    return call_of(name, text_of(record.get("call_id")), given, answer_of(said) if over else None)
+    answer = answer_of(said) if over else None
+    if answer is not None and asked.get("isBackground") is True and (answer.status, answer.exit_code) == ("ok", None):
+        answer.status = ToolStatus.BACKGROUND
+    return call_of(name, text_of(record.get("call_id")), given, answer)
 
 
 STREAM = CursorStream()

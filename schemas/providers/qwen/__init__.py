@@ -58,21 +58,17 @@ _MOST_FILES, _HEAD = 5000, 64 << 10
 class Branches(Chain):
     """The tree of a session, and what was copied into it."""
 
-    def _place(self, record: Data) -> None:
-        """Decide from the first record whose the file is, and what it is called."""
-        session, agent, owner = self.session, text_of(record.get("agentId")), text_of(record.get("sessionId"))
-        if agent and record.get("isSidechain", True) is True:
-            session.lineage.agent_id = one_line(agent, 80)
-            session.lineage.parent = one_line(owner, 300) or None
-        elif owner and not UUID.fullmatch(session.id):
-            session.id = one_line(owner, 300)  # a copy under another name; Qwen Code names the file after the id
-
     def enter(self, record: Record, time: float | None) -> bool:
-        """Put a record into the tree."""
+        """Put a record into the tree. The first one tells whose the file is, and what it is called."""
         value, tree, self.branched = record[3], self._tree, False
         kind, subtype = text_of(value.get("type")), text_of(value.get("subtype"))
         if tree.last == NOBODY:
-            self._place(value)
+            session, agent, owner = self.session, text_of(value.get("agentId")), text_of(value.get("sessionId"))
+            if agent and value.get("isSidechain", True) is True:
+                session.lineage.agent_id = one_line(agent, 80)
+                session.lineage.parent = one_line(owner, 300) or None
+            elif owner and not UUID.fullmatch(session.id):
+                session.id = one_line(owner, 300)  # a copy under another name; Qwen Code names the file after the id
         origin, uuid = value.get("forkedFrom"), text_of(value.get("uuid"))
         self.copied = (text_of(origin.get("sessionId")) or "(unknown)") if isinstance(origin, dict) else ""
         if node := tree.find(uuid):
@@ -280,11 +276,11 @@ class Qwen(google.Tools, Lines):
         return Say(Kind.COMMAND, command, label=one_line(command))
 
     def _telemetry(self, event: Data) -> Iterator[Item]:
-        name, prompt = event.get("event.name"), text_of(event.get("prompt_id"))
-        if name == "qwen-code.api_error":
+        kind, prompt = event.get("event.name"), text_of(event.get("prompt_id"))
+        if kind == "qwen-code.api_error":
             yield Say(Kind.ERROR, text_of(event.get("error_message") or event.get("error")), label="API error")
-        # One of these prompts has its answer in no record.
-        elif name == "qwen-code.api_response" and re.search("(?:^|#)(?:managed|compress)-", prompt):
+        elif kind == "qwen-code.api_response" and re.search("(?:^|#)(?:managed|compress)-", prompt):
+            # The answer to such a prompt is in no record.
             names = ("input", "output", "cached_content", "thoughts", "tool", "total")
             if (usage := read_usage(event.get(f"{name}_token_count") for name in names)) is not None:
                 yield Count(usage, text_of(event.get("response_id")), text_of(event.get("model")), beside=True)

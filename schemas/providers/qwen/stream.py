@@ -21,8 +21,6 @@ from schemas.providers.kit.words import Answer, Fact, Say, Use
 from schemas.providers.qwen import STARTERS
 from schemas.usage import TokenUsage, as_count
 
-_NOTICE = ('Background agent "', 'Background task "')
-
 
 class QwenRun(Run):
     """The lines of a run tell what it took; its result goes on from the session's earlier processes."""
@@ -67,7 +65,7 @@ class QwenStream(ClaudeStream):
     def typed(self, record: Data, content: object, kind: Kind = Kind.PROMPT) -> Iterator[Any]:
         """A notice that a task has ended stands there like a prompt."""
         text = "".join(texts_of(content))
-        if text.startswith(_NOTICE) and text.rstrip().endswith("."):
+        if text.startswith(('Background agent "', 'Background task "')) and text.rstrip().endswith("."):
             yield Say(Kind.NOTE, label=text)
             yield WOKEN
         else:
