@@ -343,6 +343,18 @@ def test_where_there_can_be_no_processes_this_one_reads(machine: Machine, monkey
     assert len(open_library(machine).bring_up_to_date()) == 3
 
 
+def test_homes_that_share_a_cache_take_no_session_of_the_other_for_gone(tmp_path: Path) -> None:
+    for name in "aba":
+        machine = Machine(tmp_path / name)
+        machine.session(f"{name * 8}-0000-4000-8000-000000000001", ["fix the lamp", "done"])
+        assert len(machine.run("list", "--json", XDG_CACHE_HOME=str(tmp_path / "cache")).json) == 1
+    held = []
+    for path in (tmp_path / "cache").rglob("index.sqlite"):
+        with closing(sqlite3.connect(path)) as connection:
+            held += connection.execute("SELECT path FROM sessions").fetchall()
+    assert sorted(os.fsdecode(path)[len(str(tmp_path)) + 1] for (path,) in held) == ["a", "b"]
+
+
 def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.session("aaaaaaaa-0000-4000-8000-000000000001", ["prompt", "answer"])
     open_library(machine).bring_up_to_date()
@@ -352,7 +364,7 @@ def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.Mo
         other.execute("BEGIN EXCLUSIVE")
         library = open_library(machine)
         assert len(library.bring_up_to_date()) == 2
-        assert any("locked" in problem.reason for problem in library.problems)
+        assert any("another program holds it" in problem.reason for problem in library.problems)
         assert sum(1 for _ in library.responses()) == 2
     assert len(open_library(machine).bring_up_to_date()) == 2
 

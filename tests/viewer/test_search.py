@@ -10,13 +10,14 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from schemas.provider import Environment
 from tests.viewer.machine import Machine
 from viewer.commands.search import _hits
-from viewer.index.database import Interrupted, remove
+from viewer.index.database import _BRIEFLY, Database, Interrupted, remove
 from viewer.index.find import Answer, Find
 from viewer.index.fulltext import TextStore
 from viewer.index.library import Library
@@ -320,18 +321,29 @@ def test_an_index_that_is_deleted_or_made_anew_meanwhile(machine: Machine) -> No
 def test_an_index_that_another_program_holds(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     library = open_library(machine)
     library.bring_up_to_date()
-    monkeypatch.setattr(TextStore, "WAIT", 0.01)
-    holder = sqlite3.connect(library.text_path, isolation_level=None)
+    monkeypatch.setattr(TextStore, "WAIT", 0.2)
+    monkeypatch.setattr(Database, "held", set())
+    waits: list[float] = []
+
+    def connect(*args: Any, **options: Any) -> Any:
+        waits.append(options["timeout"])
+        return real(*args, **options)
+
+    real = sqlite3.connect
+    holder = real(library.text_path, isolation_level=None)
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("BEGIN EXCLUSIVE")
     machine.session(TWO, ["buy a lamp", "a second lamp"], minute=3)
+    monkeypatch.setattr(sqlite3, "connect", connect)
     library.bring_up_to_date()
-    assert library.text_problem == "no full-text index: database is locked"
+    assert library.text_problem == "no full-text index: another program holds it"
     assert len(ask(library, "lamp")[1]) == 4
+    assert (waits.count(TextStore.WAIT), waits[-1]) == (1, _BRIEFLY), "it is waited for once"
     holder.execute("ROLLBACK")
     holder.close()
     library.bring_up_to_date()
     answer, hits = ask(library, "lamp")
-    assert (len(hits), answer.missing) == (4, 0)
+    assert (len(hits), answer.missing, Database.held) == (4, 0, set())
 
 
 def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

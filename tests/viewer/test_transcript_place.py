@@ -100,6 +100,19 @@ async def test_who_moved_meanwhile_stays() -> None:
         assert "prompt number 1" in cursor_line(view)
 
 
+@pytest.mark.parametrize("keys", [["G"], ["G", "k"]])
+async def test_the_end_is_gone_on_to_while_the_rest_is_read_until_one_moves(keys: list[str]) -> None:
+    slow = Slow()
+    slow.readable = 6
+    async with bare(screen := TranscriptScreen(slow)).run_test(size=(80, 12)) as pilot:
+        view = screen.query_one(TranscriptView)
+        await until(pilot, lambda: view.layout_of.count == 12)
+        await pilot.press(*keys)
+        for slow.readable in (7, 9):
+            await until(pilot, lambda: view.layout_of.count == slow.readable * 2)
+        assert (view.cursor.block == 17, view.at_end) == (keys == ["G"],) * 2
+
+
 async def test_words_are_looked_for_from_the_place_on() -> None:
     async with transcript(story(), place="#2.3", words="SENTENCE") as (pilot, view, _):
         await until(pilot, lambda: "of 36" in count(pilot))

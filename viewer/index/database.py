@@ -22,6 +22,10 @@ WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeEr
 """What reading values of a damaged database ends in, where SQLite notices nothing."""
 
 
+_BRIEFLY = 0.1
+"""Seconds instead of a database's `WAIT` after that was in vain: turnlog itself writes for less, mostly."""
+
+
 class Foreign(sqlite3.DatabaseError):
     """Another database lies under our name: somebody else's, or one of another version."""
 
@@ -46,6 +50,8 @@ class Database:
     """Asks for what must be there."""
     WAIT: ClassVar[float]
     """Seconds for which another program may hold the database."""
+    held: ClassVar[set[Path]] = set()
+    """Those for which this program waited in vain: it waits for none again while there are any."""
 
     def __init__(self, path: Path, reader: str, report: Callable[[str], None]) -> None:
         self.path, self._reader, self._report = path, reader, report
@@ -64,14 +70,22 @@ class Database:
                     raise
             return self._connect()
         except sqlite3.DatabaseError as error:
-            self._report(f"no {self.NAME}: {error}")
+            self._report(f"no {self.NAME}: {self._reason(error)}")
         except OSError as error:
             self._report(f"no {self.NAME}: {(error.strerror or str(error)).lower()}")
         return None
 
+    def _reason(self, error: Exception) -> str:
+        """Return why there can be no database, and note that another program holds it."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+            return str(error)
+        self.held.add(self.path)
+        return "another program holds it"
+
     def _connect(self) -> sqlite3.Connection:
         _keep_private(self.path)
-        connection = sqlite3.connect(self.path, timeout=self.WAIT, isolation_level=None, check_same_thread=False)
+        wait = _BRIEFLY if self.held else self.WAIT
+        connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None, check_same_thread=False)
         try:
             # Asked before the state: another program may make them meanwhile.
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -138,6 +152,7 @@ class Database:
         except (sqlite3.DatabaseError, *WRONG_VALUES) as error:
             self.give_up(error)
             return False
+        self.held.discard(self.path)
         return True
 
     def give_up(self, error: Exception) -> None:
@@ -145,7 +160,7 @@ class Database:
         self.close()
         at_fault = _is_broken(error) if isinstance(error, sqlite3.DatabaseError) else True
         broken = at_fault and remove(self.path)
-        self._report(f"no {self.NAME}: {'it was damaged' if broken else error}")
+        self._report(f"no {self.NAME}: {'it was damaged' if broken else self._reason(error)}")
 
 
 class Row(NamedTuple):

@@ -44,10 +44,13 @@ _FIRST = 200
 
 
 def index_path() -> Path:
-    """The path of the index."""
+    """The path of the index. A cache folder outside the home may be that of several homes: each has an index there, as
+    one would take the sessions of another for gone.
+    """
     from platformdirs import user_cache_path
 
-    return user_cache_path("turnlog", appauthor=False) / "index.sqlite"
+    folder, home = user_cache_path("turnlog", appauthor=False), os.path.expanduser("~")
+    return (folder if folder.is_relative_to(home) else folder / f"{crc32(os.fsencode(home)):08x}") / "index.sqlite"
 
 
 @contextmanager

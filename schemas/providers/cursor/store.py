@@ -351,8 +351,10 @@ def is_text(data: bytes) -> bool:
     """
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = data.partition(b"\n")[0].rstrip()
+    if first not in (b"user:", b"assistant:", b"A:"):
+        return False  # as nearly every file: the rest of a document need not be looked through
     marked = _SIGN.search(data) or (first == b"user:" and re.search(rb"(?m)^<user_(?:query|info)>|^<timestamp>", data))
-    return bool(marked) and first in (b"user:", b"assistant:", b"A:")
+    return bool(marked)
 
 
 def text_records(data: bytes) -> Iterator[Data]:
