@@ -1,41 +1,42 @@
-"""Asks the agents what the published formats have of them (`schemas.providers.kit.published`)."""
+"""An agent as the published formats know it: they were made with some agents in mind, under other names."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from schemas.message import ToolType
-from schemas.providers import provider_of, table
-from schemas.providers.kit.published import Published
-from schemas.running import agent_of
-from schemas.slices import Listing
-
-
-@lru_cache(64)
-def published_of(agent: str) -> Published:
-    """Return what the formats have of the agent with an id; an empty `Published` for an unknown one."""
-    found = agent_of(agent)
-    return Published() if found is None else found.published
+_APART = {
+    "input": "inputTokens", "output": "outputTokens", "cache_write": "cacheCreationInputTokens",
+    "cache_read": "cacheReadInputTokens",
+}  # fmt: skip
 
 
-def tool_type(agent: str, name: str) -> ToolType:
-    """Return the type of an agent's tool by its name; "unknown" for an unknown agent."""
-    found = agent_of(agent)
-    return "unknown" if found is None else found.tool_type(name)
+class Published(NamedTuple):
+    """An agent as SessionData, Toolpath and price tables know it; nothing need be said of one that they do not know."""
+
+    names: tuple[str, ...] = ()
+    """What their producers call it beside its id."""
+    source: str = ""
+    """What Toolpath calls it, where that is not its id."""
+    categories: Mapping[str, str] | None = None
+    """Toolpath's category of each of its tools; None where the format has no table of them."""
+    figures: Mapping[str, str] = _APART
+    """SessionData's names of its figures: a TokenUsage's, `context` with cached input, `spoken` without thinking."""
+    inclusive: bool = False
+    """Whether its own input, which Toolpath has, includes what came from the cache."""
+    by_block: bool = False
+    """Whether a response is several records, each with its usage, and one without text for withheld thinking."""
+    slug: str = ""
+    """The slug of a session of which no prompt has words."""
+    untyped: re.Pattern[str] | None = None
+    """What prompts look like that its program writes in a person's name: other producers keep them as prompts."""
+    steps: str = ""
+    """The class that says how its records are Toolpath's steps, as `module:name` in schemas.providers."""
+    seller: str = ""
+    """Who sells it models at other prices than their makers, as genai-prices calls that one."""
 
 
-def listing_of(agent: str) -> Listing | None:
-    """Return the form in which an agent's tools show what they read of a file; None for an unknown agent."""
-    found = agent_of(agent)
-    return None if found is None else found.listing
-
-
-def id_called(name: str) -> str:
-    """The id of the agent that a format's producer calls so; the name itself where there is none."""
-    return next((row.id for row in table().values() if name in row.called), name)
-
-
-def name_of(agent: str) -> str:
-    """Return the name of the agent with an id; empty for an unknown one."""
-    found = provider_of(agent)
-    return "" if found is None else found.name
+def categories(**names: str) -> dict[str, str]:
+    """The tools of each of Toolpath's categories, in one text, as a table by the tool's name."""
+    return {name: category for category, listed in names.items() for name in listed.split()}

@@ -168,7 +168,7 @@ def test_agents_names_stand_in_their_own_files() -> None:
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}")
-    assert not found, "an agent says in its own file what is true of it (schemas/providers/kit/published.py)"
+    assert not found, "an agent says in its own file what is true of it (schemas/published.py)"
 
 
 def test_textual_is_imported_by_the_screens_only() -> None:

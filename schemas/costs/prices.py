@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemas.agents import id_called, published_of
 from schemas.costs.price_book import PriceBook, Rates
-from schemas.published import id_called, published_of
 from schemas.usage import Call
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from schemas.agents import id_called, listing_of
 from schemas.clean import as_json, clean, clean_styled, clean_value, one_line
 from schemas.diffs import changes_asked
 from schemas.documents import keys_of
@@ -35,7 +36,6 @@ from schemas.interchange.session_data_facts import (
 from schemas.interchange.session_data_usage import Counted, read_usage, repeats, tells_own, uncounted, untold_tokens
 from schemas.message import NO_FLAGS, USER_KINDS, Flag, Kind, Message, Part, SpanRole, Tool, ToolStatus, ToolType
 from schemas.provider import Format, SavedFormat
-from schemas.published import id_called, listing_of
 from schemas.reading import DocumentReading
 from schemas.records import MemoryStore, Record
 from schemas.session import Exchange, Session, Subagent

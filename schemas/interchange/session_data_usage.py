@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from schemas.published import published_of
+from schemas.agents import published_of
 from schemas.usage import TokenUsage, as_count, overlapping
 from schemas.values import dict_of
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from schemas.agents import published_of
 from schemas.clean import clean_value
 from schemas.interchange.session_data_facts import (
     EXCHANGE,
@@ -33,7 +34,6 @@ from schemas.interchange.session_data_usage import own_usage
 from schemas.json_output import json_bytes
 from schemas.message import Kind, Message, Part, Tool
 from schemas.paths import path_text
-from schemas.published import published_of
 from schemas.session import Exchange, Session, Subagent
 from schemas.table import NONE
 from schemas.values import given

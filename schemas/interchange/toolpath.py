@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from schemas.agents import published_of
 from schemas.provider import Head
-from schemas.published import published_of
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, given, list_of, texts_of
 

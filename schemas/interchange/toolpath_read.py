@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from schemas.agents import id_called, name_of
 from schemas.broken import why_unread
 from schemas.clean import clean, clean_value, one_line
 from schemas.interchange.parser import RecordParser
@@ -40,7 +41,6 @@ from schemas.interchange.toolpath_document import Branches, StepStore, in_place,
 from schemas.interchange.toolpath_steps import delegation_of, delegations_of, step_messages, uses_of
 from schemas.message import Flag, Kind, Message
 from schemas.provider import HEAD_BYTES, Format, Head, Reading, SavedFormat, beginning
-from schemas.published import id_called, name_of
 from schemas.reading import LinesReading, ParsedReading, open_file
 from schemas.records import JsonLines, MemoryStore, Record, read_document
 from schemas.session import Session, Subagent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas.agents import id_called, published_of
 from schemas.clean import as_json, clean, one_line
 from schemas.envelopes import strip_envelopes
 from schemas.interchange.session_data_facts import as_text, read_time
@@ -26,7 +27,6 @@ from schemas.interchange.toolpath import (
 )
 from schemas.interchange.toolpath_tools import read_writes, type_of, writes_of
 from schemas.message import NO_FLAGS, Flag, Kind, Message, Part
-from schemas.published import id_called, published_of
 from schemas.usage import as_count, overlapping
 from schemas.values import dict_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from schemas.agents import published_of, tool_type
 from schemas.diffs import FileDiff, Hunk, added_file, changes_asked, from_strings, from_unified, path_asked
 from schemas.interchange.toolpath import WRITE, structural_type
 from schemas.message import Tool, ToolStatus, ToolType
-from schemas.published import published_of, tool_type
 
 _TYPES: dict[str, ToolType] = {
     "file_read": "read",

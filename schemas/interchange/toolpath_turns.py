@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from schemas.agents import published_of
 from schemas.clean import clean, clean_value
 from schemas.interchange.session_data_facts import as_text, iso_time, read_time
 from schemas.interchange.session_data_usage import tells_own, told_tokens
@@ -21,7 +22,6 @@ from schemas.interchange.toolpath import ENVIRONMENT, EVENT, counted, source_nam
 from schemas.interchange.toolpath_tools import PLACE
 from schemas.message import USER_KINDS, Kind, Message, SpanRole
 from schemas.providers.kit.blocks import texts_in
-from schemas.published import published_of
 from schemas.records import FileStore, JsonLines, Record, Store
 from schemas.session import Session
 from schemas.table import NONE

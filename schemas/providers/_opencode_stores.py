@@ -19,9 +19,9 @@ from schemas.providers.kit.bases import Data, Database, Tree, columns_of, object
 from schemas.providers.kit.blocks import arguments_of
 from schemas.providers.kit.files import Files
 from schemas.providers.kit.history import History
-from schemas.providers.kit.running import Running, Wait
 from schemas.providers.kit.words import Child, Count, Fact, Item, Say, Task, Title, Turn
 from schemas.records import Record
+from schemas.running import Running, Wait
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, when, whole
 
@@ -79,7 +79,7 @@ class Stores(Database, Tree):
     history: ClassVar[type[History]] = Copies
     running = Running(questions=("question",), draws=True)
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The tables of a database, or the keys of a session or an export. What all these agents write is told by a
         table of the fork's own, or where all is alike by the folder.
         """

@@ -73,7 +73,7 @@ class Aider(Prose):
             found += [Location(path, "PWD") for path in islice(near, 1)]
         return found + super().locations(env)
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The first thing in it is the line with which a run begins."""
         text = head.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].decode("utf-8", "replace")
         return _BEGUN.match(text) is not None

@@ -36,7 +36,7 @@ class Antigravity(Lines):
     files = ("*/.system_generated/logs/transcript.jsonl",)
     lacks = frozenset({Lack.TOKENS, Lack.RESULTS})
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether a record has a source in capitals, a time and a text."""
         return any(record.keys() >= _FIELDS and text_of(record["source"]).isupper() for record in head.first)
 

@@ -68,7 +68,7 @@ class Cline(Document):
 
     # -- the document ----------------------------------------------------------------------------------------------
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         return bool(self.records(head.document)) and not tasks.fork_of(head.path)
 
     def records(self, document: Any) -> Sequence[Data]:

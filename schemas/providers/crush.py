@@ -43,7 +43,7 @@ class Crush(Database):
         "sourcegraph": "search", "diagnostics": "search", "agent": "task", "todos": "task",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The two tables."""
         return "parts" in head.tables.get("messages", ()) and "prompt_tokens" in head.tables.get("sessions", ())
 

@@ -17,9 +17,9 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Stream, Tree
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
 from schemas.providers.kit.files import Files
-from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Total, Turn, Use
 from schemas.records import read_record
+from schemas.running import Running
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
@@ -59,7 +59,7 @@ class Droid(Tree):
         "AskUser": "generic", "ExitSpecMode": "generic", "Skill": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A header of the second version."""
         return any(
             record.get("type") == "session_start" and "cwd" in record and text_of(record.get("id"))

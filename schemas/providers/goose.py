@@ -60,7 +60,7 @@ class Goose(Database, Tree):
         "developer__image_processor": "read", "todo__todo_write": "task", "subagent": "task", "delegate": "task",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The table of messages, or the header of a file."""
         header = any({"working_dir", "message_count"} <= r.keys() and "type" not in r for r in head.first)
         return header or "content_json" in head.tables.get("messages", ())

@@ -57,7 +57,7 @@ class Gptme(Lines):
         "subagent": "task", "todo": "task", "complete": "generic", "choice": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A text by a role, with a time and nothing that others have."""
         first = head.records[0] if head.records else {}
         return (

@@ -49,7 +49,7 @@ class GrokBuild(Tree):
         "web_search": "search", "task": "task", "todo_write": "task",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """An update of the protocol, or a history's own types."""
         return any(
             text_of(_update(record).get("sessionUpdate"))

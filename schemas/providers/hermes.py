@@ -48,7 +48,7 @@ class Hermes(Database):
         "generic", "skill_view": "generic", "skills_list": "generic", "skill_manage": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The table of messages."""
         return {"session_id", "tool_calls", "finish_reason"} <= set(head.tables.get("messages", ()))
 

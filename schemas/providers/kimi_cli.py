@@ -94,7 +94,7 @@ class KimiCli(Lines):
         "SendDMail": "generic", "TaskOutput": "task", "TaskStop": "task", "TaskList": "task",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """An event in its envelope, the version of the protocol without a time, or a context's own roles."""
         return any(
             (isinstance(record.get("timestamp"), int | float) and event_of(record)[0])

@@ -17,8 +17,8 @@ from schemas.providers import _kimi_parts as parts
 from schemas.providers.kit.bases import Data, Home, Lines, Stream
 from schemas.providers.kit.blocks import arguments_of, calls_in, task_in, texts_in
 from schemas.providers.kit.history import History
-from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Child, Count, Fact, Item, Link, Say, Skip, Task, Title, Turn, Use
+from schemas.running import Running
 from schemas.slices import Listing
 from schemas.usage import TokenUsage
 from schemas.values import dict_of, text_of, when, whole
@@ -67,7 +67,7 @@ class KimiCode(Lines):
         "Skill": "generic", "AskUser": "generic", "Think": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The version of the protocol with a time, which kimi-cli's lacks."""
         return any(r.get("type") == "metadata" and {"protocol_version", "created_at"} <= r.keys() for r in head.first)
 

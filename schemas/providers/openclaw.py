@@ -46,9 +46,9 @@ class OpenClaw(Pi, Database):
     marks = (b"SQLite format 3", b'"cwd"')
     resume = ()
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether a file is a database with transcripts, or Pi's form with the marks of this agent."""
-        return "event_json" in head.tables.get("transcript_events", ()) or super().told(head)
+        return "event_json" in head.tables.get("transcript_events", ()) or super().detect(head)
 
     def is_mine(self, head: Head) -> bool:
         """Return whether the entries name the agent, or the file lies in its folders."""

@@ -57,7 +57,7 @@ class OpenHands(Tree):
         "finish": "generic", "think": "generic", "invoke_skill": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A conversation's state; where that is damaged, or an event has its place, the events tell it."""
         state = dict_of(head.document)
         if "execution_status" in state and isinstance(dict_of(state.get("stats")).get("usage_to_metrics"), dict):

@@ -16,9 +16,9 @@ from schemas.provider import Format, Head
 from schemas.providers.kit.bases import Data, Home, Lines, Stream, diff_of
 from schemas.providers.kit.blocks import image_part
 from schemas.providers.kit.history import Chain, History
-from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Count, Fact, Item, Say, Skip, Title, Turn, Use
 from schemas.records import Record
+from schemas.running import Running
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
@@ -84,7 +84,7 @@ class Pi(Lines):
     }  # fmt: skip
     silent = frozenset({"thinking_level_change", "label", "context_edit"})
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A header, and no event of a stream behind it."""
         header = next((record for record in head.first if record.get("type") == "session"), {})
         streams = any(record.get("type") == "agent_start" for record in head.records)

@@ -32,7 +32,7 @@ class Roo(Cline):
     files = (f"tasks/*/{tasks.HISTORY}",)
     resume = ()
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A task by its folder, or with its facts beside it."""
         return bool(self.records(head.document)) and tasks.fork_of(head.path) == self.extension
 

@@ -59,7 +59,7 @@ class Messages(Prose):
     lacks = frozenset({Lack.TIMES, Lack.TOKENS, Lack.THINKING})
     tools = {"bash": "shell", "shell": "shell", "python": "shell", "read_file": "read", "write_file": "write"}
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """A list of messages or a request with them, and nothing that a program adds to its own."""
         document = head.document
         if isinstance(document, list):

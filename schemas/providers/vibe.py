@@ -58,7 +58,7 @@ class Vibe(Tree):
         "search_tool_functions": "search", "run_typescript": "shell",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The pointer of a store, by the store where it is damaged, or messages that have ids."""
         if text_of(dict_of(head.document).get("store_format")).startswith(_STORE):
             return True

@@ -45,7 +45,7 @@ class Zed(Database):
         "search", "web_search": "search", "spawn_agent": "task", "thinking": "generic",
     }  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """The table of threads."""
         return {"data_type", "data", "summary"} <= set(head.tables.get("threads", ()))
 

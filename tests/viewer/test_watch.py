@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.agents import agent_of
 from schemas.message import Flag, Tool, ToolStatus, ToolType
-from schemas.running import Stated, Status, Wait, agent_of
+from schemas.running import Stated, Status, Wait
 from tests.support import Hand
 from tests.viewer.desk import BOOTED, Desk
 from tests.viewer.machine import Machine

@@ -10,11 +10,12 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from schemas.agents import Agent
 from schemas.costs.responses import Tally
 from schemas.folders import state_of
 from schemas.message import Flag, Kind, Message, ToolStatus
 from schemas.paths import source_of
-from schemas.running import Agent, Status
+from schemas.running import Status
 from schemas.session import Session, Subagent
 from schemas.table import NONE
 from schemas.troubles import OpenError

@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from schemas.running import Agent, Running, Stated, command_of
+from schemas.agents import Agent, command_of
+from schemas.running import Running, Stated
 from viewer.watch.processes import Process, Processes
 from viewer.watch.state import Evidence
 

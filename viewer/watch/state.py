@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 from renderers.facts import plural
 from renderers.headline import headline
+from schemas.agents import Agent
 from schemas.clean import one_line
 from schemas.message import WORK_KINDS, Flag, Kind, Tool, ToolStatus, ToolType
-from schemas.running import Agent, Stated, Status, Wait
+from schemas.running import Stated, Status, Wait
 from schemas.session import Session
 from schemas.troubles import OpenError, guarded
 from schemas.values import dict_of, list_of, text_of

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from renderers.facts import project_name
 from renderers.headline import relative_path
+from schemas.agents import Agent, agent_of, agents_on, stated_by
 from schemas.paths import source_of
 from schemas.provider import Environment, Problem, SessionFile
-from schemas.running import Agent, Stated, agent_of, agents_on, stated_by
+from schemas.running import Stated
 from schemas.troubles import OpenError
 from viewer.follow.clock import written_below
 from viewer.follow.follower import Follower

@@ -26,10 +26,10 @@ from schemas.providers.kit import words
 from schemas.providers.kit.bases import Data, Lines
 from schemas.providers.kit.blocks import arguments_of, images_in, task_in, texts_in
 from schemas.providers.kit.history import History
-from schemas.providers.kit.published import Published, categories
-from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.providers.kit.words import Answer, Count, Fact, Held, Item, Link, Say, Skip, Title, Use
+from schemas.published import Published, categories
 from schemas.records import JsonLines, read_record
+from schemas.running import Running, Stated, Status, Wait
 from schemas.slices import Listing
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, when, whole
@@ -238,7 +238,7 @@ class Claude(Lines):
                         when(said.get("statusUpdatedAt")), note,
                     )  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether one record of the conversation is such as only Claude Code writes, or most records are its.
 
         One is enough, since record types come with every release: what is unknown says nothing against the rest.

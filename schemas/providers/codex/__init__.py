@@ -20,9 +20,9 @@ from schemas.provider import Environment, Format, Location, Reading, moved_home
 from schemas.providers.codex import locate, tools
 from schemas.providers.codex.locate import UUID
 from schemas.providers.kit.bases import Data, Home, Lines
-from schemas.providers.kit.published import Published, categories
-from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Use
+from schemas.published import Published, categories
+from schemas.running import Running, Stated, Wait
 from schemas.values import dict_of, text_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Codex(Lines):
     )  # fmt: skip
     copies = False  # a fork has one time for all that it copied, also for a prompt typed twice
 
-    told = staticmethod(locate.detect)
+    detect = staticmethod(locate.detect)
     find = staticmethod(locate.find)
     id_of = staticmethod(locate.file_id)
     stamps = staticmethod(locate.stamps)

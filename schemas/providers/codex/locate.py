@@ -15,9 +15,9 @@ from schemas import zst
 from schemas.folders import bytes_in, entries_of, matching, reason_of, state_of
 from schemas.path_hints import local_path
 from schemas.provider import Head, Location, Problem, SessionFile, read_head
-from schemas.providers.kit.running import Stated, Status
 from schemas.providers.kit.words import Child, Data, Fact, Item, Task, Title
 from schemas.records import JsonLines, read_record
+from schemas.running import Stated, Status
 from schemas.troubles import guarded
 from schemas.values import dict_of, list_of, text_of, when, whole
 

@@ -20,8 +20,8 @@ from schemas.providers.copilot.running import HOMES, RUNNING, stated, waits
 from schemas.providers.kit.bases import Data, Lines, diff_of
 from schemas.providers.kit.blocks import arguments_of, image_part, inclusive_figures, task_in
 from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.published import Published
 from schemas.providers.kit.words import Answer, Count, Dropped, Fact, Item, Link, Say, Skip, Title, Total, Turn, Use
+from schemas.published import Published
 from schemas.records import Record, read_record
 from schemas.slices import Listing
 from schemas.usage import TokenUsage
@@ -112,7 +112,7 @@ class Copilot(Lines):
         "subagent.selected", "tool.search_activated",
     })  # fmt: skip
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         return any(
             isinstance(data := event.get("data"), dict) and "timestamp" in event and "." in text_of(event.get("type"))
             and ("parentId" in event or (event["type"] == "session.start" and isinstance(data.get("sessionId"), str)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from schemas.folders import entries_of, object_in
 from schemas.provider import Environment, Home, places_of
-from schemas.providers.kit.running import Running, Stated, Status, Wait
 from schemas.records import JsonLines
+from schemas.running import Running, Stated, Status, Wait
 from schemas.values import dict_of, text_of, when
 
 if TYPE_CHECKING:

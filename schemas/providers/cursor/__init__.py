@@ -27,9 +27,9 @@ from schemas.providers.cursor.store import OURS, is_summary, is_text, options, p
 from schemas.providers.cursor.tools import PUBLISHED, Call, Tools, answer_of, call_of, is_error, is_image, picture
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed, as_word
-from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Fact, Held, Item, Say, Skip, Task, Title, Turn, Use
 from schemas.records import JsonLines, Record
+from schemas.running import Running
 from schemas.values import dict_of, list_of, number, text_of, texts_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Cursor(Tools, Lines):
             if name not in hidden:
                 yield max(files, key=lambda f: (f.file.endswith(".db"), f.mtime_ns, f.file.endswith(".jsonl")))
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether a file is a store or a transcript: of lines, one that only Cursor writes is enough."""
         return any(map(_is_line, head.records)) or store.is_store(head) or is_text(head.data)
 

@@ -14,8 +14,8 @@ from schemas.diffs import FileDiff, changes_asked, from_unified, path_asked
 from schemas.message import NO_FLAGS, Flag, Part, Tool, ToolStatus, ToolType
 from schemas.providers.kit.agent import Agent
 from schemas.providers.kit.blocks import arguments_of, image_part, task_in
-from schemas.providers.kit.published import Published, categories
 from schemas.providers.kit.words import Answer, Use
+from schemas.published import Published, categories
 from schemas.slices import Listing
 from schemas.values import dict_of, number, text_of, whole
 

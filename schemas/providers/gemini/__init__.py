@@ -20,10 +20,10 @@ from schemas.providers import _google as google
 from schemas.providers._google import content_of, parts_of
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.history import History, Placed
-from schemas.providers.kit.published import Published, categories
-from schemas.providers.kit.running import Running
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Held, Item, Say, Task, Title, Use
+from schemas.published import Published, categories
 from schemas.records import read_document, read_record
+from schemas.running import Running
 from schemas.usage import TokenUsage, overlapping
 from schemas.values import dict_of, list_of, text_of, texts_of, when
 
@@ -301,7 +301,7 @@ class Gemini(google.Tools, Lines):
         largest = {file.id: file.size for file in sorted(found, key=lambda file: file.size)}
         yield from (file for file in found if file.size == largest[file.id] or not _is_left_over(file))
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether a file is a session in either form, a saved chat or a prompt log."""
         return bool(records_of(head.document)) or any(
             is_header(record)

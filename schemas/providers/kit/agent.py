@@ -1,4 +1,4 @@
-"""The base of all agents: declarations in class attributes, decisions in `told`, `read` and few more methods.
+"""The base of all agents: declarations in class attributes, decisions in `detect`, `read` and few more methods.
 
 The subclasses from which agents derive, one for each kind of source, are in `bases`.
 """
@@ -16,9 +16,9 @@ from schemas.folders import matching
 from schemas.message import Tool, ToolStatus, ToolType
 from schemas.provider import Environment, Format, Head, Home, Location, Problem, Retention, SessionFile, places_of
 from schemas.providers.kit.history import History
-from schemas.providers.kit.published import Published
-from schemas.providers.kit.running import Running, Stated, Wait
 from schemas.providers.kit.words import Answer, Data, Fact, Item, Use
+from schemas.published import Published
+from schemas.running import Running, Stated, Wait
 from schemas.slices import Listing
 from schemas.values import text_of, when
 
@@ -85,8 +85,8 @@ class Agent:
     history tells copies otherwise.
     """
 
-    def told(self, head: Head) -> bool:
-        """Return whether a file with this beginning is this agent's."""
+    def detect(self, head: Head) -> bool:
+        """Return whether a file with this beginning is a session of this agent."""
         raise NotImplementedError
 
     def read(self, record: Data) -> Iterable[Item]:
@@ -168,10 +168,6 @@ class Agent:
     def id_of(self, path: Path) -> str:
         """The session's id by its file's name; empty for what is no session."""
         return path.stem
-
-    def detect(self, head: Head) -> bool:
-        """Return whether a file with this beginning is a session of this agent."""
-        return self.told(head)
 
     def resume_command(self, session: Session) -> list[str] | None:
         """The arguments that let the agent go on with a session; None for a subagent's."""

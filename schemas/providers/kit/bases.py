@@ -81,7 +81,7 @@ class Document(Source):
         """The records of a document, in order; none for a document that is not this agent's."""
         raise NotImplementedError
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether the document has records."""
         return bool(self.records(head.document))
 

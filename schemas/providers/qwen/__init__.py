@@ -24,10 +24,10 @@ from schemas.providers.kit.agent import UUID
 from schemas.providers.kit.bases import Data, Home, Lines
 from schemas.providers.kit.blocks import task_in
 from schemas.providers.kit.history import NOBODY, Chain
-from schemas.providers.kit.published import Published
-from schemas.providers.kit.running import Running, Stated
 from schemas.providers.kit.words import Answer, Child, Count, Fact, Item, Say, Skip, Task, Title, Use
+from schemas.published import Published
 from schemas.records import JsonLines, Record
+from schemas.running import Running, Stated
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, text_of, texts_of, whole
 
@@ -133,7 +133,7 @@ class Qwen(google.Tools, Lines):
         """The file's name, which is a UUID."""
         return path.stem if UUID.fullmatch(path.stem) else ""
 
-    def told(self, head: Head) -> bool:
+    def detect(self, head: Head) -> bool:
         """Return whether there is a record with Google's parts in Qwen Code's envelope."""
         return any(map(_is_telling, head.records))
 
