@@ -85,8 +85,7 @@ class Pipe(Reader):
         first = len(self.session.messages)
         self.rows.changed.clear()
         self._closed = True
-        for record in records:
-            self.take(record)
+        self._read(records)
         if self._waiting:
             self._give_up()
         for run in self._runs.values():
@@ -112,7 +111,11 @@ class Pipe(Reader):
         if len(self._runs) > 1:
             self.session.metadata["runs"] = len(self._runs)
 
-    def take(self, record: Record) -> None:
+    def _read(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
         """Read a record or a line of text."""
         self._last = (*record[:3], {})
         if self._current is not None or not (record[3] or self._waiting):
@@ -158,7 +161,7 @@ class Pipe(Reader):
             if run is None or agent is not run.agent or (name and name != run.id):
                 run = self._switch(agent, name, record)
         if run is None:
-            super().take(record)
+            super()._read((record,))
         else:
             run.take(record)
 

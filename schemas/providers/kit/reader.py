@@ -57,8 +57,6 @@ class Reader:
         """The time of what has none, while a pipe is read live and has told no time of its own."""
         self.agent, self.root = agent, root
         self.history: History = agent.history(session)
-        # What an agent declares is looked up once: it takes a while, and every record asks for it.
-        self._items_of, self._silent = agent.read, agent.silent
         self._sorts = root is None and type(self.history).whose is not History.whose
         """Whether records of subagents may stand among these."""
         self.rows: Rows = Rows(session, agent, beside.rows if beside is not None else None)
@@ -126,8 +124,7 @@ class Reader:
         """Take more records, in the order of their source, one of the session's stores; returns what changed."""
         first, self.rows.store = len(self.session.messages), store
         self.rows.changed.clear()
-        for record in records:
-            self.take(record)
+        self._read(records)
         return self._changes(first)
 
     def refresh(self) -> list[Change]:
@@ -152,52 +149,62 @@ class Reader:
 
     def take(self, record: Record) -> None:
         """Read a record."""
-        value, agent, session, history = record[3], self.agent, self._session, self.history
-        kind = value.get("type")
-        if type(kind) is str and kind in self._silent:
-            self._hide(kind)
-            return
-        if self._sorts and (whose := history.whose(value)):
-            child = self._child(whose)
-            child.rows.store = self.rows.store
-            child.take(record)
-            if child.above is self and (row := child.subagent.tool_use) is not None:
-                self.rows.changed.add(row)
-            return
-        time = agent.time(value)
-        if time is not None:
-            self.clock = None
-            session.pass_by(time)
-        elif self.clock is not None:
-            time = self.clock()
-        if (self._places is not None and self._is_copy(record, time, self._places)) or not history.enter(record, time):
-            session.duplicates += 1
-            return
-        if not self.facts.setting_known:
-            self.facts.set(agent.setting(value))
-        copied, meanings, derived = history.copied, self._meanings, self._derived
-        first = self.rows.begin(time, copied != "")
-        if history.whole and self.rows.growing:
-            self.talk.stop_growing()
-        if history.branched:
-            self.talk.branched = True
-        if copied or history.forked:
-            self._inherit(copied or history.forked)
-        used = repeats = False
-        for number, item in enumerate(self._items_of(value)):
-            if (meaning := meanings.get(type(item))) is not None:
-                if (done := meaning(record, number, item)) is not None:
-                    used, repeats = used or done, repeats or not done
+        self._read((record,))
+
+    def _read(self, records: Iterable[Record]) -> None:
+        # What every record asks for is looked up once.
+        agent, session, history, facts, rows = self.agent, self._session, self.history, self.facts, self.rows
+        silent, sorts, places, kinds = agent.silent, self._sorts, self._places, session.messages.kind
+        time_of, type_of, items_of, sift = agent.time, agent.type, agent.read, history.sift
+        enter, begin, pass_by, hide = history.enter, rows.begin, session.pass_by, self._hide
+        meanings, derived = self._meanings, self._derived
+        for record in records:
+            value = record[3]
+            kind = value.get("type")
+            if type(kind) is str and kind in silent:
+                hide(kind)
                 continue
-            for place, at, known in history.sift(record, number, item):
-                if (done := derived[type(known)](place, at, known)) is not None:
-                    used, repeats = used or done, repeats or not done
-        if used or len(session.messages.kind) > first:
-            return
-        if repeats:
-            session.duplicates += 1
-        else:
-            self._hide(agent.type(value))
+            if sorts and (whose := history.whose(value)):
+                child = self._child(whose)
+                child.rows.store = rows.store
+                child.take(record)
+                if child.above is self and (row := child.subagent.tool_use) is not None:
+                    rows.changed.add(row)
+                continue
+            time = time_of(value)
+            if time is not None:
+                self.clock = None
+                pass_by(time)
+            elif self.clock is not None:
+                time = self.clock()
+            if (places is not None and self._is_copy(record, time, places)) or not enter(record, time):
+                session.duplicates += 1
+                continue
+            if not facts.setting_known:
+                facts.set(agent.setting(value))
+            copied = history.copied
+            first = begin(time, copied != "")
+            if history.whole and rows.growing:
+                self.talk.stop_growing()
+            if history.branched:
+                self.talk.branched = True
+            if copied or history.forked:
+                self._inherit(copied or history.forked)
+            used = repeats = False
+            for number, item in enumerate(items_of(value)):
+                if (meaning := meanings.get(type(item))) is not None:
+                    if (done := meaning(record, number, item)) is not None:
+                        used, repeats = used or done, repeats or not done
+                    continue
+                for place, at, known in sift(record, number, item):
+                    if (done := derived[type(known)](place, at, known)) is not None:
+                        used, repeats = used or done, repeats or not done
+            if used or len(kinds) > first:
+                continue
+            if repeats:
+                session.duplicates += 1
+            else:
+                hide(type_of(value))
 
     def _hide(self, what: str) -> None:
         """Count a record, or a part of one, that holds nothing to read."""
