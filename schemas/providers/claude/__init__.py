@@ -132,7 +132,8 @@ class Claude(Lines):
         "Claude Code writes a line for each content block of a response and repeats the response's usage on each "
         "of them, so lines with one message id are one group, which counts once: of each figure the largest. "
         "Input does not include what was read from or written to the cache. What a process spent and no line shows "
-        "(a compaction, small helpers) is counted from its own total, as in no record."
+        "(a compaction, small helpers) is counted from its own total, as in no record. Where a version wrote only the "
+        "figures with which a response began (2.1.58 did), output is too small, and nothing in the file tells it."
     )
     uncounted: ClassVar[Mapping[str, str]] = {
         "progress": "what is told of a subagent, whose responses are counted by themselves",
