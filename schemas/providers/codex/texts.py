@@ -16,12 +16,15 @@ from schemas.records import read_record
 from schemas.usage import TokenUsage, as_count
 from schemas.values import dict_of, list_of, number, text_of, whole
 
+_FIGURES = (
+    "input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens", "reasoning_output_tokens",
+)  # fmt: skip
+
 
 def usage_in(said: object) -> TokenUsage | None:
     """Codex's figures without overlap: cached and written tokens are part of its input. None where it gives none."""
     figures = dict_of(said)
-    names = ("input", "output", "cached_input", "cache_write_input", "reasoning_output")
-    usage = inclusive_figures(figures, *(f"{name}_tokens" for name in names))
+    usage = inclusive_figures(figures, *_FIGURES)
     return usage if any(usage) or as_count(figures.get("total_tokens")) is not None else None
 
 

@@ -71,11 +71,15 @@ def figures_in(usage: object) -> TokenUsage:
 
 def inclusive_figures(said: dict[str, Any], *keys: str) -> TokenUsage:
     """The figures of a call under these names: input with both caches in it, output, cache read, written, thinking."""
-    return _apart(*(as_count(said.get(key)) for key in (*keys, "", "", "")[:5]))
+    return _apart(*[as_count(said.get(key)) for key in keys])
 
 
 def _apart(
-    given: int | None, output: int | None, read: int | None, written: int | None, thinking: int | None
+    given: int | None,
+    output: int | None,
+    read: int | None = None,
+    written: int | None = None,
+    thinking: int | None = None,
 ) -> TokenUsage:
     fresh = None if given is None else max(0, given - (read or 0) - (written or 0))
     usage = TokenUsage(fresh, output, read, written, thinking)
