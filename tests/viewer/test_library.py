@@ -344,15 +344,19 @@ def test_where_there_can_be_no_processes_this_one_reads(machine: Machine, monkey
 
 
 def test_homes_that_share_a_cache_take_no_session_of_the_other_for_gone(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (cache / "turnlog").mkdir(parents=True)
+    (cache / "turnlog" / "text.sqlite-wal").write_bytes(b"what all homes had together")
     for name in "aba":
         machine = Machine(tmp_path / name)
         machine.session(f"{name * 8}-0000-4000-8000-000000000001", ["fix the lamp", "done"])
-        assert len(machine.run("list", "--json", XDG_CACHE_HOME=str(tmp_path / "cache")).json) == 1
+        assert len(machine.run("list", "--json", XDG_CACHE_HOME=str(cache)).json) == 1
     held = []
-    for path in (tmp_path / "cache").rglob("index.sqlite"):
+    for path in cache.rglob("index.sqlite"):
         with closing(sqlite3.connect(path)) as connection:
             held += connection.execute("SELECT path FROM sessions").fetchall()
     assert sorted(os.fsdecode(path)[len(str(tmp_path)) + 1] for (path,) in held) == ["a", "b"]
+    assert [path for path in (cache / "turnlog").iterdir() if not path.is_dir()] == []
 
 
 def test_a_locked_index_is_done_without(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

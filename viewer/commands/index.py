@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -35,7 +36,7 @@ def command(clear: bool, as_json: bool) -> int:
 
 
 def _clear(library: Library) -> int:
-    for path in (library.path, library.text_path):
+    for path in (library.path, library.text_path, *filter(os.path.exists, library.shared)):
         size = size_of(path)
         if not remove(path):
             raise CallError(f"{path_text(path)}: cannot be deleted")

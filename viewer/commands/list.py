@@ -27,7 +27,7 @@ LINE_FIELDS = (
     "input", "output", "cache_read", "cache_write", "reasoning", "cost", "model", "models", "archived", "live",
 )  # fmt: skip
 """What --format knows of a session."""
-_NARROW, _WIDE = 90, 120
+_NARROW, _WIDE = 90, 140
 """In fewer columns than the first there is no project, as on the screen; in fewer than the second a title stands below
 an id that is longer than `_MOST`.
 """
@@ -207,16 +207,19 @@ def _print(rows: list[Summary], known: set[str]) -> None:
         live = "●" if row.live else " "
         table.append((live, format_age(now - row.when), *figures, row.provider, project, ids[row.id]))
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    below = widths[-1] > _MOST and screen.width < _WIDE
+    shown = [0, 1, 2, 3, 4, *([] if screen.width < _NARROW else [5]), 6]
+    for column in (5, 4, 2, 3):  # whatever there is no room for, but never the id
+        if sum(widths[n] + 2 for n in shown) + (0 if below else _MOST) > screen.width:
+            shown = [n for n in shown if n != column]
 
     def line(cells: tuple[str, ...], *title: str | tuple[str, str]) -> Text:
-        live, age, exchanges, tokens, agent, project, name = (
-            cell.rjust(width) if n in (1, 2, 3) else cell + " " * (width - cell_len(cell))
-            for n, (cell, width) in enumerate(zip(cells, [*widths[:-1], min(widths[-1], _MOST)], strict=True))
-        )
-        words = f"{agent}  " if screen.width < _NARROW else f"{agent}  {project}  "
-        below = len(name) > _MOST and screen.width < _WIDE
-        pieces = (live, "green"), (f" {age}", "dim"), f"  {exchanges}  {tokens}  ", (f"{words}{name}", "dim")
-        return Text.assemble(*pieces, "\n     " if below else "  ", *title)
+        pieces = [(cells[0].ljust(1), "green"), (f" {cells[1].rjust(widths[1])}", "dim")]
+        for n in shown[2:]:
+            width = min(widths[n], _MOST) if n == 6 and below else widths[n]
+            cell = cells[n].rjust(width) if n < 4 else cells[n] + " " * (width - cell_len(cells[n]))
+            pieces += [("  ", ""), (cell, "" if n < 4 else "dim")]
+        return Text.assemble(*pieces, "\n     " if below and len(cells[6]) > _MOST else "  ", *title)
 
     lines = [line(table[0], "title")]
     lines[0].stylize("dim")

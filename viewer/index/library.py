@@ -25,7 +25,7 @@ from zlib import crc32
 import orjson
 
 import schemas
-from viewer.index.database import Indexed, Row, Store
+from viewer.index.database import Indexed, Row, Store, remove
 from viewer.output import Progress
 from viewer.sessions.freshness import is_live, newest_side, sides_changed
 
@@ -102,6 +102,12 @@ class Library:
         self.text_was_lost = False
         """Whether the full-text index was gone or damaged, so that `refresh` made a new one."""
         self._found: Found | None = None
+
+    @property
+    def shared(self) -> list[Path]:
+        """The databases of versions that had one for all homes in a cache folder outside of them."""
+        folder = self.path.parents[1]
+        return [folder / path.name for path in (self.path, self.text_path)] if folder.name == "turnlog" else []
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -354,6 +360,8 @@ class Library:
         self._loaded = True
         with self._store() as store, uncollected():
             self._rows = store.rows()
+            for path in self.shared if store.is_new else ():
+                remove(path)
 
     def _take(self, batch: list[Indexed], store: Store) -> list[Summary]:
         from viewer.index.summary import unpack
