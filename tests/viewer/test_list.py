@@ -167,6 +167,8 @@ def test_a_title_is_whole_behind_a_pipe_and_can_be_read_beside_a_long_id(machine
     assert lines[id_at].endswith(ids[1]) and title.startswith(lines[id_at + 1].strip(" …"))
     assert len(lines[id_at + 1]) == 80 and lines[short_at].endswith("Dark [red]mode[/red]")
     assert ids[1] in machine.run("show", ids[1], "--json").out
+    for columns in ("20", "30", "44", "60", "120"):
+        assert all(f"  {name}" in machine.run("list", COLUMNS=columns).out for name in (*ids, "bbbbbbbb")), columns
 
 
 def test_a_file_that_is_left_out_is_said_to_people(machine: Machine) -> None:
