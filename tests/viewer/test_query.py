@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from schemas.clean import clean
 from schemas.diffs import FileDiff
 from schemas.message import Flag, Tool
+from schemas.providers import ids
 from tests.support import START, Hand
 from viewer.index.find import Find, rows_in
 from viewer.index.fulltext import TextStore
@@ -50,6 +51,7 @@ def test_words(typed: str, terms: list[Term]) -> None:
     [
         ("is:green", "is:green: it can be error"),
         ("role:boss", "role:boss: it can be you, user, agent, thinking, tool"),
+        ("agent:boss", f"agent:boss: no such agent; there are {', '.join(ids())}"),
         ("since:soon", "since:soon: neither a day (2026-03-01, today) nor an age (12h, 7d)"),
         ("since:", "since: says nothing to look for"),
         ('tool:" "', "tool: says nothing to look for"),

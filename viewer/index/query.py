@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from schemas.clean import clean, one_line
 from schemas.message import Flag, Kind
+from schemas.providers import ids
 from viewer.dates import since
 from viewer.index.matching import search_key, tokens_of, words_of
 from viewer.output import CallError
@@ -342,6 +343,8 @@ def _add_filter(query: Query, piece: re.Match[str], open_ended: bool) -> None:
         if open_ended and any(one.startswith(value) for one in known):
             return
         raise CallError(f"{name}:{one_line(value, 40)}: it can be {', '.join(known)}")
+    if name == "agent" and not any(one.startswith(value) for one in ids()):
+        raise CallError(f"agent:{one_line(value, 40)}: no such agent; there are {', '.join(ids())}")
     filter_ = query.filters.setdefault(name, Filter())
     (filter_.none_of if minus else filter_.one_of).append(value)
 
