@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -251,6 +253,15 @@ def test_which_session_of_several_in_a_file_is_read_is_said_by_every_command_tha
         assert err.count(said) == 1 and err.count(f"{path}#2026-03-04T09:01:00") == 1, args
     assert machine.run("show", f"{path}#1").err.count(said) == 1
     assert "in it" not in machine.run("show", f"{path}#2026-03-04T09:01:00").err + machine.run("usage", str(path)).err
+
+
+@pytest.mark.parametrize("command", ["show", "export", "diff", "tail", "compare"])
+def test_a_database_without_a_session_is_said_to_hold_none(tmp_path: Path, command: str) -> None:
+    path = import_module("tests.fixtures.opencode").write_database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("DELETE FROM session; DELETE FROM message; DELETE FROM part")
+    result = Machine(tmp_path).run(command, *[str(path)] * (1 + (command == "compare")))
+    assert result.code == 2 and result.err.endswith("a database of OpenCode that holds no session\n")
 
 
 def test_a_folder_of_none_or_several_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

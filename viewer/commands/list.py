@@ -232,9 +232,8 @@ def _print(rows: list[Summary], known: set[str]) -> None:
             archived = ("archived " if row.archived else "", "dim")
             lines.append(line(cells, archived, one_line(row.title) or "(untitled)"))
     for one in (*lines, Text("tokens without subagents", "dim")):
-        *heads, last = one.split(
-            "\n"
-        )  # of two lines the first ends with the id: a terminal that is too narrow wraps it
+        # Of two lines the first ends with the id: a terminal that is too narrow wraps it.
+        *heads, last = one.split("\n")
         for head in heads:
             screen.print(head, no_wrap=True, overflow="ignore", crop=False)
         screen.print(last, no_wrap=True, overflow="ellipsis")

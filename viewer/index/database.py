@@ -20,8 +20,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 WRONG_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, struct.error)
 """What reading values of a damaged database ends in, where SQLite notices nothing."""
-
-
 _BRIEFLY = 0.1
 """Seconds instead of a database's `WAIT` after that was in vain: turnlog itself writes for less, mostly."""
 

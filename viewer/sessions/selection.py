@@ -127,10 +127,9 @@ def opened(path: Path) -> Iterator[Session]:
 
 def say_held(path: Path) -> None:
     """Say in one line that a source holds several sessions, of which the newest is read."""
-    newest, *others = addresses_in(path)
-    if others:
-        which = f"this is the newest, {path_text(source_of(newest)[1])}; name another like {path_text(others[0])}"
-        warn(f"{path_text(path)}: {plural(len(others) + 1, 'session')} in it; {which}")
+    if len(held := addresses_in(path)) > 1:
+        which = f"this is the newest, {path_text(source_of(held[0])[1])}; name another like {path_text(held[1])}"
+        warn(f"{path_text(path)}: {plural(len(held), 'session')} in it; {which}")
 
 
 def say_others(session: Session, path: Path) -> None:
